@@ -1,0 +1,41 @@
+"""Calendars and periods."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Literal
+
+from pydantic import Field
+
+from airflow_provider_runtime.core.model.base import Identifier, Model, Name, Text
+
+PeriodStatus = Literal["open", "closed", "locked"]
+
+
+class Level(Model):
+    """A granularity of a calendar."""
+
+    name: Name
+    parent_level: Name | None = None
+    identifier_pattern: Text | None = None
+
+
+class Period(Model):
+    """A stretch of days with an identifier; both dates are inclusive."""
+
+    identifier: Identifier
+    level: Name
+    parent: Identifier | None = None
+    start_date: date
+    end_date: date
+    status: PeriodStatus = "open"
+
+
+class Calendar(Model):
+    """Levels from coarse to fine, and the periods at them."""
+
+    id: Identifier
+    name: Text | None = None
+    description: Text | None = None
+    levels: tuple[Level, ...] = Field(min_length=1)
+    periods: tuple[Period, ...] = ()

@@ -1,0 +1,76 @@
+"""Data types and columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from airflow_provider_runtime.core.model.base import Model, Name, Text
+
+TypeName = Literal["string", "integer", "decimal", "boolean", "date", "timestamp"]
+MAX_PRECISION = 38
+DEFAULT_PRECISION = 20
+DEFAULT_SCALE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class DataType:
+    """A type of the language; `null` is the type of the literal NULL alone."""
+
+    kind: Literal["string", "integer", "decimal", "boolean", "date", "timestamp", "null"]
+    precision: int = 0
+    scale: int = 0
+
+    @property
+    def ddl(self) -> str:
+        """The type as Spark spells it."""
+        if self.kind == "decimal":
+            return f"decimal({self.precision},{self.scale})"
+        return {"integer": "bigint", "null": "void"}.get(self.kind, self.kind)
+
+    def __str__(self) -> str:
+        return f"decimal({self.precision},{self.scale})" if self.kind == "decimal" else self.kind
+
+
+STRING = DataType("string")
+INTEGER = DataType("integer")
+BOOLEAN = DataType("boolean")
+DATE = DataType("date")
+TIMESTAMP = DataType("timestamp")
+NULL = DataType("null")
+
+
+def make_decimal(precision: int = DEFAULT_PRECISION, scale: int = DEFAULT_SCALE) -> DataType:
+    """Return a decimal type."""
+    return DataType("decimal", precision, scale)
+
+
+class Column(Model):
+    """A declared column of a table."""
+
+    name: Name
+    type: TypeName
+    precision: int | None = Field(default=None, ge=1, le=MAX_PRECISION)
+    scale: int | None = Field(default=None, ge=0, le=MAX_PRECISION)
+    nullable: bool = True
+    description: Text | None = None
+
+    @model_validator(mode="after")
+    def _check_decimal(self) -> Column:
+        if self.type != "decimal" and (self.precision is not None or self.scale is not None):
+            raise ValueError("precision and scale belong to the type decimal only")
+        if self.type == "decimal" and self.data_type.scale > self.data_type.precision:
+            raise ValueError(f"scale {self.data_type.scale} is greater than precision {self.data_type.precision}")
+        return self
+
+    @property
+    def data_type(self) -> DataType:
+        """The column's type with its defaults filled in."""
+        if self.type != "decimal":
+            return DataType(self.type)
+        return make_decimal(
+            DEFAULT_PRECISION if self.precision is None else self.precision,
+            DEFAULT_SCALE if self.scale is None else self.scale,
+        )

@@ -1,0 +1,1 @@
+"""Dag_factory."""
