@@ -1,0 +1,40 @@
+# Every target is one line that calls a tool; `make setup` is what all of them stand on.
+PYTHON ?= python3.11
+BIN := .venv/bin
+
+.PHONY: help setup lock demo ui test check bench chaos format clean
+
+help:            ## list the targets
+	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed 's/:[^#]*##/:/' | column -t -s:
+
+setup: .venv/.ready  ## make .venv from the lock, and find or install Java
+
+.venv/.ready: requirements.txt pyproject.toml scripts/setup
+	@PYTHON=$(PYTHON) bash scripts/setup
+
+lock:            ## pin the newest versions that fit pyproject.toml
+	$(BIN)/uv pip compile -q pyproject.toml --group dev --extra spark --extra postgres --generate-hashes --no-emit-index-url --no-header --python-version 3.11 -o requirements.txt
+
+demo: setup      ## run the FX close for three months through Airflow
+	@bash scripts/with_java $(BIN)/python scripts/demo.py
+
+ui: setup        ## open the Airflow UI with the demo's runs
+	@bash scripts/with_java $(BIN)/python scripts/demo.py --ui
+
+test: setup      ## all tests but the long ones, fast ones first
+	@bash scripts/with_java bash scripts/test
+
+check: setup     ## format, lint, types, import contracts, dead code
+	@bash scripts/check
+
+bench: setup     ## measure beside hand-written PySpark and DuckDB
+	@bash scripts/with_java $(BIN)/python benchmarks/run_all.py
+
+chaos: setup     ## long reliability tests
+	@bash scripts/with_java $(BIN)/python -m pytest -m chaos tests/integration
+
+format: setup    ## rewrite the sources in the one format
+	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+clean:           ## remove what setup and the demo made
+	rm -rf .venv .cache .runtime demo dist build
