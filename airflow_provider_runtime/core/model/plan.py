@@ -47,8 +47,10 @@ class PlanLocation(Model):
     on_missing: Literal["error", "empty"] = "error"
     period: str | None = None
     """The period whose rows this location holds: the filter's value, and the value of a column that is not there."""
+    columns: tuple[str, ...] = ()
+    """For memory: names of the values of a row, as a file's header would give them."""
     rows: tuple[tuple[str | None, ...], ...] = ()
-    """For memory: one text a column, in the order of the table's columns and then its temporal ones."""
+    """For memory: one text (or NULL) for each of `columns`."""
 
 
 class PlanTemporal(Model):
