@@ -1,0 +1,1 @@
+"""Scenario tests: a project, rows in, rows expected."""
