@@ -1,0 +1,252 @@
+"""What the rest of the package knows of a registry: its records, and the Protocol that every registry follows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+from airflow_provider_runtime.core.errors import Problem
+from airflow_provider_runtime.core.model.period import PeriodStatus
+
+RunStatus = Literal["running", "succeeded", "failed", "revoked"]
+LEASE_SECONDS = 90.0
+"""How long a lease lives after its last heartbeat."""
+
+
+@dataclass(frozen=True, slots=True)
+class UsedDefinition:
+    """A definition that a run used; drafts are not among them."""
+
+    kind: str
+    id: str
+    version: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunStart:
+    """What is known of a run when it begins."""
+
+    snapshot_sha256: str
+    run_id: str
+    project_id: str
+    project_name: str
+    project_version: int
+    calendar: str
+    period: str
+    level: str
+    snapshot_uri: str | None = None
+    definitions: tuple[UsedDefinition, ...] = ()
+    invocation: str | None = None
+    """Who asked: the same text again means a retry, another text (or none) means that the run is wanted anew."""
+    allow_closed: bool = False
+    file_status: PeriodStatus = "open"
+    """The period's status in the calendar's file; the stricter of this and the registry's holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A run as the registry keeps it: one for each snapshot."""
+
+    snapshot_sha256: str
+    run_id: str
+    project_id: str
+    project_name: str
+    project_version: int
+    calendar: str
+    period: str
+    level: str
+    status: RunStatus
+    attempt: int
+    token: int
+    started_at: datetime
+    finished_at: datetime | None = None
+    snapshot_uri: str | None = None
+    invocation: str | None = None
+    rows_in: int | None = None
+    report: Mapping[str, Any] | None = None
+    error: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The right to publish a run, as long as no newer attempt has begun."""
+
+    snapshot_sha256: str
+    run_id: str
+    project_id: str
+    project_name: str
+    calendar: str
+    period: str
+    token: int
+    number: int
+    holder: str
+    lease_seconds: float = LEASE_SECONDS
+    allow_closed: bool = False
+    file_status: PeriodStatus = "open"
+    published: RunRecord | None = None
+    """Set when an earlier attempt of the same invocation has succeeded: its answer was lost, nothing is left to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class SliceWrite:
+    """A slice that a run has written and wants to be part of a dataset's next version."""
+
+    output_seq: int
+    dataset_id: str
+    dataset_name: str
+    period: str
+    uri: str
+    rows: int
+    definition: Mapping[str, Any]
+    """The dataset's definition (without its version) that these rows have."""
+    content: str | None = None
+    """Digest of the rows, when the job has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """Which version of a dataset holds a slice; `created` is false when an earlier attempt had registered it."""
+
+    output_seq: int
+    dataset_id: str
+    dataset_name: str
+    version: int
+    uri: str
+    rows: int
+    created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SliceRecord:
+    """An immutable folder of files that holds one period of a dataset."""
+
+    period: str
+    uri: str
+    rows: int
+    definition: Mapping[str, Any]
+    """The definition at the time of writing; a newer version may have other columns."""
+    output_seq: int
+    snapshot_sha256: str
+    first_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetVersion:
+    """A version of a registered dataset with everything that it reads."""
+
+    dataset_id: str
+    name: str
+    version: int
+    definition: Mapping[str, Any]
+    period: str
+    created_at: datetime
+    run_id: str
+    snapshot_sha256: str
+    slices: tuple[SliceRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetSummary:
+    """A registered dataset as it stands in a list."""
+
+    dataset_id: str
+    name: str
+    latest_version: int
+    periods: int
+    rows: int
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodChange:
+    """One change of a period's status."""
+
+    status: PeriodStatus
+    previous: PeriodStatus
+    who: str
+    reason: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodRecord:
+    """A period's status with who set it, when and why."""
+
+    calendar: str
+    period: str
+    status: PeriodStatus
+    who: str = ""
+    reason: str = ""
+    changed_at: datetime | None = None
+    history: tuple[PeriodChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodUpdate:
+    """The outcome of a change of status: the record, and the attempts that it took the right to publish from."""
+
+    record: PeriodRecord
+    revoked: tuple[RunRecord, ...] = field(default=())
+
+
+class Registry(Protocol):
+    """State that outlives a run. Every method is one transaction."""
+
+    def check_definitions(self, definitions: Sequence[UsedDefinition]) -> list[Problem]:
+        """Return a CATALOG_005 for each definition that was used before with other content."""
+
+    def begin_attempt(
+        self, start: RunStart, *, holder: str, lease_seconds: float = LEASE_SECONDS, resume_token: int | None = None
+    ) -> Attempt:
+        """Take the lease of the run's project and period, or raise RUN_001, PERIOD_002 or CATALOG_005.
+
+        With `resume_token` the attempt with that token goes on (a job still runs with it); RUN_002 when it was replaced.
+        """
+
+    def heartbeat(self, attempt: Attempt) -> None:
+        """Lengthen the lease; RUN_002 when the attempt was replaced, PERIOD_002 when its period was locked or closed."""
+
+    def finish_attempt(
+        self, attempt: Attempt, slices: Sequence[SliceWrite], report: Mapping[str, Any]
+    ) -> tuple[Registration, ...]:
+        """Register the slices, record success and give the lease back, all or nothing; once, however often it is called."""
+
+    def fail_attempt(self, attempt: Attempt, error: Mapping[str, Any], report: Mapping[str, Any] | None = None) -> bool:
+        """Record the failure and give the lease back; False when the attempt was replaced or over already."""
+
+    def find_run(self, key: str) -> RunRecord | None:
+        """Find a run by its snapshot's digest or its run id."""
+
+    def list_runs(
+        self, *, project: str | None = None, period: str | None = None, limit: int | None = None
+    ) -> list[RunRecord]:
+        """List runs, the latest first; project is an id or a name."""
+
+    def is_published(self, project_id: str, period: str) -> bool:
+        """Tell whether a run of the project has succeeded for the period."""
+
+    def get_period(self, calendar: str, period: str) -> PeriodRecord:
+        """Return the status of a period; open when nobody has set it."""
+
+    def list_periods(self, calendar: str | None = None) -> list[PeriodRecord]:
+        """List the periods whose status was ever set."""
+
+    def set_period_status(
+        self, calendar: str, period: str, status: PeriodStatus, *, who: str, reason: str, file_status: PeriodStatus = "open"
+    ) -> PeriodUpdate:
+        """Change a period's status; PERIOD_002 when it is locked. Locking revokes the attempts that are under way."""
+
+    def list_datasets(self) -> list[DatasetSummary]:
+        """List the registered datasets by name."""
+
+    def list_versions(self, reference: str) -> list[DatasetVersion]:
+        """List a dataset's versions, without their slices, ascending; empty when it is not known."""
+
+    def find_version(self, reference: str, version: int | None = None) -> DatasetVersion | None:
+        """Find a version of a dataset (by name or id; the latest when none is given) with its slices."""
+
+    def close(self) -> None:
+        """Let go of connections."""
