@@ -1,1 +1,1 @@
-"""Catalog."""
+"""Definitions: YAML files to a checked catalog."""

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import re
+from dataclasses import dataclass
+from datetime import date
+from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, StringConstraints, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
 IDENTIFIER_PATTERN = r"^[A-Za-z0-9](?:[A-Za-z0-9_-]|\.[A-Za-z0-9_-])*\.?$"
 NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
+MAX_VERSION = 2**31 - 1
+LONGEST_IDENTIFIER = 200
+
+PlainValue: TypeAlias = "None | bool | int | str | list[PlainValue] | dict[str, PlainValue]"
 
 
 class Model(BaseModel):
     """Base of every definition: immutable, strict about types, and closed to unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, populate_by_name=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, populate_by_name=True, use_attribute_docstrings=True
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A YAML boolean that remembers how it was written."""
+
+    value: bool
+    text: str
 
 
 def read_as_text(value: Any) -> Any:
@@ -21,7 +39,47 @@ def read_as_text(value: Any) -> Any:
     return getattr(value, "text", value)
 
 
-Text = Annotated[str, BeforeValidator(read_as_text)]
-NonEmptyText = Annotated[str, BeforeValidator(read_as_text), StringConstraints(min_length=1)]
-Identifier = Annotated[str, BeforeValidator(read_as_text), StringConstraints(pattern=IDENTIFIER_PATTERN)]
-Name = Annotated[str, BeforeValidator(read_as_text), StringConstraints(pattern=NAME_PATTERN)]
+def read_as_boolean(value: Any) -> Any:
+    """Return the bool behind a YAML boolean."""
+    return value.value if isinstance(value, Flag) else value
+
+
+def read_as_date(value: Any) -> Any:
+    """Return the date that a text in ISO form stands for."""
+    if not isinstance(value, str):
+        return value
+    try:
+        if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
+            return date.fromisoformat(value)
+    except ValueError:
+        pass
+    raise PydanticCustomError(
+        "definition", "{found} is no date", {"found": repr(value), "hint": "write an existing day as YYYY-MM-DD"}
+    )
+
+
+_TEXT_SCHEMA: dict[str, Any] = {"type": ["string", "number", "boolean"]}
+_AsText = BeforeValidator(read_as_text)
+
+Text = Annotated[str, _AsText, WithJsonSchema(_TEXT_SCHEMA, mode="validation")]
+NonEmptyText = Annotated[
+    str,
+    _AsText,
+    StringConstraints(min_length=1),
+    WithJsonSchema({**_TEXT_SCHEMA, "minLength": 1}, mode="validation"),
+]
+Identifier = Annotated[
+    str,
+    _AsText,
+    StringConstraints(pattern=IDENTIFIER_PATTERN, max_length=LONGEST_IDENTIFIER),
+    WithJsonSchema({**_TEXT_SCHEMA, "pattern": IDENTIFIER_PATTERN}, mode="validation"),
+]
+Name = Annotated[
+    str,
+    _AsText,
+    StringConstraints(pattern=NAME_PATTERN, max_length=LONGEST_IDENTIFIER),
+    WithJsonSchema({**_TEXT_SCHEMA, "pattern": NAME_PATTERN}, mode="validation"),
+]
+Boolean = Annotated[bool, BeforeValidator(read_as_boolean)]
+Day = Annotated[date, BeforeValidator(read_as_date), PlainSerializer(date.isoformat, return_type=str, when_used="json")]
+Version = Annotated[int, Field(ge=1, le=MAX_VERSION)]

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from airflow_provider_runtime.core.model.base import Identifier, Model, Name, NonEmptyText, Text
+from airflow_provider_runtime.core.model.base import Identifier, Model, Name, NonEmptyText, Text, Version
 from airflow_provider_runtime.core.model.schema import Column
 
 TemporalMode = Literal["period", "bitemporal", "snapshot"]
@@ -40,7 +40,7 @@ class DatasetTarget(Model):
 
     type: Literal["dataset"]
     id: NonEmptyText
-    version: int | None = Field(default=None, ge=1)
+    version: Version | None = None
 
 
 class JoinCondition(Model):
@@ -63,7 +63,7 @@ class Dataset(Model):
 
     id: Identifier
     name: NonEmptyText
-    version: int = Field(ge=1)
+    version: Version
     status: Literal["active", "disabled"] = "active"
     description: Text | None = None
     resolver_id: Identifier | None = None

@@ -6,11 +6,13 @@ them with the codes and texts of their own operation.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field
 
-from airflow_provider_runtime.core.model.base import Identifier, Model, Name, NonEmptyText, Text
+from airflow_provider_runtime.core.model.base import Boolean, Identifier, Model, Name, NonEmptyText, Text, Version
+
+MAX_SEQ = 2**31 - 1
 
 
 class RuntimeJoin(Model):
@@ -18,7 +20,7 @@ class RuntimeJoin(Model):
 
     alias: Name
     dataset_id: NonEmptyText
-    dataset_version: int | None = Field(default=None, ge=1)
+    dataset_version: Version | None = None
     on: Text
 
 
@@ -54,7 +56,7 @@ class DatasetRef(Model):
     """A dataset, by id or name, at a version or the latest."""
 
     dataset_id: NonEmptyText
-    dataset_version: int | None = Field(default=None, ge=1)
+    dataset_version: Version | None = None
 
 
 class AppendArguments(Model):
@@ -85,7 +87,7 @@ class OutputArguments(Model):
 
     destination: Destination
     columns: tuple[Text, ...] | None = None
-    include_deleted: bool = False
+    include_deleted: Boolean = False
     write_mode: Literal["replace_period", "overwrite"] = "replace_period"
     register_as_dataset: NonEmptyText | None = None
 
@@ -94,7 +96,7 @@ class BaseOperation(Model):
     """What all operations have."""
 
     id: Identifier | None = None
-    seq: int = Field(validation_alias=AliasChoices("seq", "order"))
+    seq: int = Field(ge=-MAX_SEQ, le=MAX_SEQ, validation_alias=AliasChoices("seq", "order"))
     name: NonEmptyText
     description: Text | None = None
 
@@ -143,4 +145,3 @@ Operation = Annotated[
     Field(discriminator="type"),
 ]
 OPERATION_TYPES: tuple[str, ...] = ("update", "aggregate", "append", "delete", "output")
-AnyMapping = dict[str, Any]

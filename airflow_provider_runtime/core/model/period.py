@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Literal
 
 from pydantic import Field
 
-from airflow_provider_runtime.core.model.base import Identifier, Model, Name, Text
+from airflow_provider_runtime.core.model.base import Day, Identifier, Model, Name, Text
 
 PeriodStatus = Literal["open", "closed", "locked"]
 
@@ -26,8 +25,8 @@ class Period(Model):
     identifier: Identifier
     level: Name
     parent: Identifier | None = None
-    start_date: date
-    end_date: date
+    start_date: Day
+    end_date: Day
     status: PeriodStatus = "open"
 
 
@@ -39,3 +38,16 @@ class Calendar(Model):
     description: Text | None = None
     levels: tuple[Level, ...] = Field(min_length=1)
     periods: tuple[Period, ...] = ()
+
+
+GREGORIAN = Calendar(
+    id="gregorian",
+    name="Gregorian",
+    levels=(
+        Level(name="year"),
+        Level(name="quarter", parent_level="year"),
+        Level(name="month", parent_level="quarter"),
+        Level(name="day", parent_level="month"),
+    ),
+)
+"""The built-in calendar; its periods are computed, not listed."""

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from airflow_provider_runtime.core.model.base import Identifier, Model, Name, NonEmptyText, Text
+from airflow_provider_runtime.core.model.base import Boolean, Identifier, Model, Name, NonEmptyText, Text, Version
 from airflow_provider_runtime.core.model.operation import Operation
 
 
@@ -29,9 +29,9 @@ class AirflowSettings(Model):
     tags: tuple[Text, ...] = ()
     owner: Text | None = None
     deadline: Deadline | None = None
-    requires_previous_period: bool = False
-    allow_open_period: bool = False
-    allow_closed: bool = False
+    requires_previous_period: Boolean = False
+    allow_open_period: Boolean = False
+    allow_closed: Boolean = False
     max_active_runs: int | None = Field(default=None, ge=1)
     spark: dict[str, Any] = Field(default_factory=dict)
 
@@ -41,11 +41,11 @@ class Project(Model):
 
     id: Identifier
     name: NonEmptyText
-    version: int = Field(ge=1)
+    version: Version
     status: Literal["draft", "active", "inactive"] = "active"
     description: Text | None = None
     input_dataset_id: NonEmptyText
-    input_dataset_version: int | None = Field(default=None, ge=1)
+    input_dataset_version: Version | None = None
     calendar: Identifier = "gregorian"
     level: Text = "month"
     selectors: dict[Name, Text] = Field(default_factory=dict)

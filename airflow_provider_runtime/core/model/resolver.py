@@ -6,7 +6,23 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from airflow_provider_runtime.core.model.base import Identifier, Model, NonEmptyText, Text
+from airflow_provider_runtime.core.model.base import Boolean, Identifier, Model, NonEmptyText, Text, Version
+
+REGISTRY_RESOLVER_ID = "registry"
+"""The built-in resolver of registered datasets."""
+TEMPLATE_TOKENS: tuple[str, ...] = (
+    "table_name",
+    "dataset_id",
+    "dataset_version",
+    "identifier",
+    "YYYY",
+    "MM",
+    "DD",
+    "QQ",
+    "start_date",
+    "end_date",
+)
+"""Names that may stand in double braces in a location."""
 
 
 class PathStrategy(Model):
@@ -55,8 +71,8 @@ class Resolver(Model):
     id: Identifier
     name: Text | None = None
     description: Text | None = None
-    version: int = Field(ge=1)
+    version: Version
     status: Literal["active", "disabled"] = "active"
-    is_default: bool = False
+    is_default: Boolean = False
     rules: tuple[Rule, ...] = ()
     class_: NonEmptyText | None = Field(default=None, alias="class")

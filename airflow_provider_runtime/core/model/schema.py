@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
-from airflow_provider_runtime.core.model.base import Model, Name, Text
+from airflow_provider_runtime.core.model.base import Boolean, Model, Name, Text
 
 TypeName = Literal["string", "integer", "decimal", "boolean", "date", "timestamp"]
 MAX_PRECISION = 38
@@ -54,15 +55,32 @@ class Column(Model):
     type: TypeName
     precision: int | None = Field(default=None, ge=1, le=MAX_PRECISION)
     scale: int | None = Field(default=None, ge=0, le=MAX_PRECISION)
-    nullable: bool = True
+    nullable: Boolean = True
     description: Text | None = None
 
     @model_validator(mode="after")
     def _check_decimal(self) -> Column:
         if self.type != "decimal" and (self.precision is not None or self.scale is not None):
-            raise ValueError("precision and scale belong to the type decimal only")
+            raise PydanticCustomError(
+                "definition",
+                "precision and scale belong to the type decimal only, this column is of type {type}",
+                {
+                    "type": self.type,
+                    "field": "precision" if self.precision is not None else "scale",
+                    "hint": "remove them, or write type: decimal",
+                },
+            )
         if self.type == "decimal" and self.data_type.scale > self.data_type.precision:
-            raise ValueError(f"scale {self.data_type.scale} is greater than precision {self.data_type.precision}")
+            raise PydanticCustomError(
+                "definition",
+                "scale {scale} is greater than precision {precision}",
+                {
+                    "scale": self.data_type.scale,
+                    "precision": self.data_type.precision,
+                    "field": "scale" if self.scale is not None else "precision",
+                    "hint": f"a decimal without them has precision {DEFAULT_PRECISION} and scale {DEFAULT_SCALE}",
+                },
+            )
         return self
 
     @property

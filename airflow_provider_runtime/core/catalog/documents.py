@@ -1,0 +1,69 @@
+"""The body of a document to a definition of its kind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pydantic import ValidationError
+
+from airflow_provider_runtime.core.catalog.definition import Definition, Kind, SourceMap
+from airflow_provider_runtime.core.catalog.translate import translate_validation_error
+from airflow_provider_runtime.core.catalog.yaml_source import Node, Value
+from airflow_provider_runtime.core.errors import Problem
+from airflow_provider_runtime.core.model.base import Model
+from airflow_provider_runtime.core.model.dataset import Dataset
+from airflow_provider_runtime.core.model.datasource import Datasource
+from airflow_provider_runtime.core.model.period import Calendar
+from airflow_provider_runtime.core.model.project import Project
+from airflow_provider_runtime.core.model.resolver import Resolver
+
+KINDS: dict[str, type[Model]] = {
+    "calendar": Calendar,
+    "datasource": Datasource,
+    "resolver": Resolver,
+    "dataset": Dataset,
+    "project": Project,
+}
+EXPRESSION_KEYS = frozenset({"expression"})
+"""Keys whose unquoted NULL is the literal of the expression language."""
+
+
+def read_definition(kind: str, source: SourceMap) -> tuple[Definition[Model] | None, list[Problem]]:
+    """Return the definition in a document's body, or what is wrong with it."""
+    model = KINDS[kind]
+    if kind == "project":
+        source = replace(source, project=_find_project_name(source))
+    value = to_document_value(source.root)
+    try:
+        parsed = model.model_validate(value, by_alias=True, by_name=False)
+    except ValidationError as error:
+        return None, translate_validation_error(error, source, model)
+    return Definition(_as_kind(kind), parsed, source, value), []
+
+
+def _as_kind(kind: str) -> Kind:
+    return kind  # type: ignore[return-value]
+
+
+def _find_project_name(source: SourceMap) -> str | None:
+    for key in ("name", "id"):
+        node, exact = source.find_node((key,))
+        if exact and node is not None and node.text:
+            return node.text
+    return None
+
+
+def to_document_value(node: Node | None) -> Value:
+    """Return the value of a body; an expression that is an unquoted NULL is text."""
+    if node is None:
+        return None
+    if node.entries is not None:
+        return {
+            key: value.text
+            if key in EXPRESSION_KEYS and value.scalar is None and value.text
+            else to_document_value(value)
+            for key, (_, value) in node.entries.items()
+        }
+    if node.items is not None:
+        return tuple(to_document_value(item) for item in node.items)
+    return node.scalar

@@ -1,0 +1,278 @@
+"""What pydantic finds wrong with a document, said in this package's words and at the place in the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Union, get_args, get_origin
+
+from pydantic import AliasChoices, BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from airflow_provider_runtime.core.catalog.definition import ALIASES, Path, SourceMap, format_path
+from airflow_provider_runtime.core.catalog.yaml_source import Node
+from airflow_provider_runtime.core.errors import Problem
+from airflow_provider_runtime.core.model.base import IDENTIFIER_PATTERN, NAME_PATTERN, Flag
+from airflow_provider_runtime.core.suggest import find_nearest, list_names
+
+TAGGED = {
+    "target": ("table", "dataset"),
+    "strategy": ("path", "table", "catalog"),
+    "operations": ("update", "aggregate", "append", "delete", "output"),
+}
+"""Keys below which pydantic puts the kind into an error's path."""
+PATTERN_HINTS = {
+    IDENTIFIER_PATTERN: (
+        "identifier",
+        "use letters, digits, '.', '_' and '-', beginning with a letter or a digit, without '..'",
+    ),
+    NAME_PATTERN: ("name", "use letters, digits and '_', not beginning with a digit"),
+}
+LONGEST_SHOWN = 60
+
+Said = tuple[str, str | None]
+
+
+def translate_validation_error(error: ValidationError, source: SourceMap, model: type[BaseModel]) -> list[Problem]:
+    """Return one problem for each thing that is wrong, at its place."""
+    found = [details for details in error.errors(include_url=False) if not _is_echo(details, source)]
+    problems = [_translate(details, source, model) for details in found]
+    meant = {
+        (problem.location.operation_seq, _replace_last(details["loc"], problem.hint))
+        for details, problem in zip(found, problems, strict=True)
+        if details["type"] == "extra_forbidden"
+    }
+    return [
+        problem
+        for details, problem in zip(found, problems, strict=True)
+        if details["type"] != "missing" or (problem.location.operation_seq, details["loc"]) not in meant
+    ]
+
+
+def _is_echo(details: ErrorDetails, source: SourceMap) -> bool:
+    """Whether a list is called too short only because its entries are wrong."""
+    if details["type"] != "too_short":
+        return False
+    node, exact = source.find_node(_clean_path(details["loc"])[0])
+    return exact and node is not None and bool(node.items)
+
+
+def _replace_last(loc: tuple[int | str, ...], hint: str | None) -> tuple[int | str, ...]:
+    """Return the path of the key that a misspelt one was meant to be."""
+    found = re.fullmatch("did you mean '(.*)'\\?", hint or "")
+    return (*loc[:-1], found[1]) if found else loc
+
+
+def _translate(details: ErrorDetails, source: SourceMap, model: type[BaseModel]) -> Problem:
+    path, key = _clean_path(details["loc"])
+    kind = details["type"]
+    if kind == "union_tag_invalid":
+        path = (*path, "type")
+    if kind == "extra_forbidden":
+        message, hint = _say_unknown_key(path, source, model)
+        return Problem("CATALOG_002", message, hint, source.locate(*path, key=True))
+    if kind in {"missing", "union_tag_not_found"}:
+        message, hint = _say_missing(details, path)
+        return Problem("CATALOG_002", message, hint, source.locate(*path))
+    context = details.get("ctx") or {}
+    if kind == "definition":
+        path = (*path, context["field"]) if "field" in context else path
+        return Problem("CATALOG_002", details["msg"], context.get("hint"), source.locate(*path))
+    sayer = SAYERS.get(kind)
+    message, hint = sayer(details, context) if sayer else (_lower(details["msg"]), None)
+    field = format_path(path)
+    message = f"{field}: {message}" if field else message
+    return Problem("CATALOG_002", message, hint, source.locate(*path, key=key))
+
+
+def _clean_path(loc: tuple[int | str, ...]) -> tuple[Path, bool]:
+    """Return the path in the document: without union tags, and whether the key itself is meant."""
+    key = bool(loc) and loc[-1] == "[key]"
+    parts = list(loc[:-1] if key else loc)
+    cleaned: list[str | int] = []
+    while parts:
+        part = parts.pop(0)
+        cleaned.append(part)
+        if part == "operations" and parts and isinstance(parts[0], int):
+            cleaned.append(parts.pop(0))
+        if parts and parts[0] in TAGGED.get(str(part), ()):
+            parts.pop(0)
+    return tuple(cleaned), key
+
+
+def _say_missing(details: ErrorDetails, path: Path) -> Said:
+    if details["type"] == "union_tag_not_found":
+        options = TAGGED.get(str(next((part for part in reversed(path) if isinstance(part, str)), "")), ())
+        return "required key 'type' is missing", f"one of: {list_names(options)}"
+    return f"required key '{path[-1]}' is missing", f"add '{path[-1]}: …' here"
+
+
+def _say_unknown_key(path: Path, source: SourceMap, model: type[BaseModel]) -> Said:
+    key = str(path[-1])
+    parent, exact = source.find_node(path[:-1])
+    known = list_keys(find_model(model, path[:-1], parent if exact else None))
+    present = set(parent.entries or ()) if parent is not None else set()
+    partner = ALIASES.get(key)
+    if partner in known and partner in present:
+        return f"'{key}' and '{partner}' mean the same", f"keep '{partner}' and remove '{key}'"
+    if key == "selector" and "source_selector" not in known and _is_append(parent):
+        return "unknown key 'selector'", "append has no selector; use source_selector in its arguments"
+    nearest = find_nearest(key, [name for name in known if name not in present]) or find_nearest(key, known)
+    hint = f"did you mean '{nearest}'?" if nearest else f"known keys are: {list_names(known)}" if known else None
+    return f"unknown key '{_shorten(key)}'", hint or "no keys are known here"
+
+
+def _is_append(node: Node | None) -> bool:
+    if node is None or node.entries is None or "type" not in node.entries:
+        return False
+    return node.entries["type"][1].text == "append"
+
+
+def list_keys(model: type[BaseModel] | None) -> list[str]:
+    """Return the keys that a model knows, as they are written in YAML."""
+    if model is None:
+        return []
+    keys: list[str] = []
+    for name, info in model.model_fields.items():
+        alias = info.validation_alias
+        keys.append(info.alias or (str(alias.choices[0]) if isinstance(alias, AliasChoices) else name))
+    return keys
+
+
+def find_model(model: type[BaseModel], path: Path, _node: Node | None = None) -> type[BaseModel] | None:
+    """Return the model of what stands at a path; a tagged union is decided by the node's own type."""
+    candidates: list[type[BaseModel]] = [model]
+    for part in path:
+        if isinstance(part, int):
+            continue
+        found = []
+        for candidate in candidates:
+            for name, info in candidate.model_fields.items():
+                alias = info.validation_alias
+                names = {name, info.alias, *(alias.choices if isinstance(alias, AliasChoices) else ())}
+                if part in names:
+                    found += _models_in(info.annotation)
+        candidates = found
+    if len(candidates) > 1 and _node is not None and _node.entries and "type" in _node.entries:
+        tag = _node.entries["type"][1].text
+        candidates = [found for found in candidates if tag in _literals(found)] or candidates
+    if len(candidates) > 1:
+        return _unite(candidates)
+    return candidates[0] if candidates else None
+
+
+def _unite(candidates: list[type[BaseModel]]) -> type[BaseModel]:
+    return max(candidates, key=lambda candidate: len(candidate.model_fields))
+
+
+def _literals(model: type[BaseModel]) -> tuple[object, ...]:
+    info = model.model_fields.get("type")
+    return get_args(info.annotation) if info else ()
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    origin = get_origin(annotation)
+    if origin is None:
+        return []
+    arguments = get_args(annotation)
+    if origin in {dict, Mapping}:
+        arguments = arguments[1:]
+    elif origin is not Union and hasattr(annotation, "__metadata__"):
+        arguments = arguments[:1]
+    return [found for argument in arguments for found in _models_in(argument)]
+
+
+def describe_value(value: object) -> str:
+    """Say in a few words what was found."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, Flag):
+        return f"the boolean {value.text}"
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list | tuple):
+        return "a list"
+    text = getattr(value, "text", None)
+    return f"the number {_shorten(text)}" if text is not None else f"the text '{_shorten(str(value))}'"
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:].rstrip(".")
+
+
+def _expect(expected: str, hint: str | None = None) -> Callable[[ErrorDetails, dict[str, Any]], Said]:
+    def say(details: ErrorDetails, _context: dict[str, Any]) -> Said:
+        return f"expected {expected}, found {describe_value(details['input'])}", hint
+
+    return say
+
+
+def _say_whole_number(details: ErrorDetails, _context: dict[str, Any]) -> Said:
+    value = details["input"]
+    quoted = type(value) is str and value.strip().lstrip("+-").isdigit()
+    hint = "write it without quotes" if quoted else None
+    return f"expected a whole number, found {describe_value(value)}", hint
+
+
+def _say_pattern(details: ErrorDetails, context: dict[str, Any]) -> Said:
+    noun, hint = PATTERN_HINTS.get(str(context.get("pattern")), ("value", None))
+    value = getattr(details["input"], "text", details["input"])
+    return f"'{_shorten(str(value))}' is not a valid {noun}", hint
+
+
+def _say_literal(details: ErrorDetails, context: dict[str, Any]) -> Said:
+    options = [
+        option.strip().strip("'") for option in str(context.get("expected", "")).replace(" or ", ", ").split(",")
+    ]
+    return _say_choice(details["input"], options)
+
+
+def _say_tag(details: ErrorDetails, context: dict[str, Any]) -> Said:
+    options = [option.strip().strip("'") for option in str(context.get("expected_tags", "")).split(",")]
+    value = details["input"]
+    return _say_choice(value.get("type") if isinstance(value, dict) else context.get("tag"), options)
+
+
+def _say_choice(value: object, options: list[str]) -> Said:
+    text = getattr(value, "text", value)
+    if not isinstance(text, str):
+        return f"expected one of {list_names(options)}, found {describe_value(value)}", None
+    nearest = find_nearest(text, options)
+    hint = f"did you mean '{nearest}'?" if nearest else None
+    return f"expected one of {list_names(options)}, found '{_shorten(text)}'", hint
+
+
+def _say_bound(word: str, key: str) -> Callable[[ErrorDetails, dict[str, Any]], Said]:
+    def say(details: ErrorDetails, context: dict[str, Any]) -> Said:
+        return f"must be {word} {context.get(key)}, found {_shorten(str(details['input']))}", None
+
+    return say
+
+
+SAYERS: dict[str, Callable[[ErrorDetails, dict[str, Any]], Said]] = {
+    "string_type": _expect("text"),
+    "int_type": _say_whole_number,
+    "int_parsing_size": _say_whole_number,
+    "bool_type": _expect("true or false", "write true or false, without quotes"),
+    "date_type": _expect("a date", "write it as YYYY-MM-DD"),
+    "date_from_datetime_parsing": _expect("a date", "write it as YYYY-MM-DD"),
+    "model_type": _expect("a mapping of keys"),
+    "model_attributes_type": _expect("a mapping of keys"),
+    "dict_type": _expect("a mapping of keys"),
+    "tuple_type": _expect("a list"),
+    "list_type": _expect("a list"),
+    "string_pattern_mismatch": _say_pattern,
+    "string_too_short": lambda _details, _context: ("must not be empty", None),
+    "string_too_long": lambda _details, context: (f"is longer than {context.get('max_length')} characters", None),
+    "too_short": lambda _details, _context: ("needs at least one entry", None),
+    "literal_error": _say_literal,
+    "union_tag_invalid": _say_tag,
+    "greater_than_equal": _say_bound("at least", "ge"),
+    "less_than_equal": _say_bound("at most", "le"),
+}
