@@ -1,0 +1,79 @@
+"""Options that several subcommands share, and the printing of problems."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from airflow_provider_runtime.core.errors import Problem
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+DEFAULT_CATALOG = "./catalog"
+DEFAULT_REGISTRY = "sqlite:///.runtime/registry.db"
+
+
+def catalog_option(function: Function) -> Function:
+    """Add --catalog, a Path."""
+    return click.option(
+        "--catalog",
+        type=click.Path(path_type=Path),
+        default=DEFAULT_CATALOG,
+        show_default=True,
+        help="Folder of YAML definitions.",
+    )(function)
+
+
+def project_option(*, required: bool = False) -> Callable[[Function], Function]:
+    """Add --project, an id or a name."""
+    return click.option("--project", metavar="P", required=required, help="Id or name of a project.")
+
+
+def registry_option(*, default: str | None = None) -> Callable[[Function], Function]:
+    """Add --registry, an SQLAlchemy URL."""
+    return click.option(
+        "--registry",
+        metavar="URL",
+        default=default,
+        envvar="AIRFLOW_RUNTIME_REGISTRY",
+        help=f"SQLAlchemy URL of the registry. [default: {DEFAULT_REGISTRY}]",
+    )
+
+
+def format_option(*choices: str) -> Callable[[Function], Function]:
+    """Add --format as `output_format`; the first choice is the default."""
+    return click.option(
+        "--format",
+        "output_format",
+        type=click.Choice(choices),
+        default=choices[0],
+        show_default=True,
+        help="How to print the result.",
+    )
+
+
+def print_problems(problems: Iterable[Problem], output_format: str, catalog: Path | None = None) -> None:
+    """Print problems to standard output: as text, as JSON with `valid`, or as GitHub annotations."""
+    from airflow_provider_runtime.cli.main import wants_color
+    from airflow_provider_runtime.core.rendering import problem_to_json, render_github, render_problems, sort_problems
+
+    ordered = sort_problems(problems)
+    if output_format == "json":
+        valid = not any(problem.severity == "error" for problem in ordered)
+        print_json({"valid": valid, "errors": [problem_to_json(problem) for problem in ordered]})
+    elif output_format == "github":
+        prefix = "" if catalog is None else os.path.relpath(catalog)
+        for problem in ordered:
+            click.echo(render_github(problem, prefix))
+    elif ordered:
+        click.echo(render_problems(ordered, wants_color(sys.stdout)), color=True)
+
+
+def print_json(document: object) -> None:
+    """Print a document as JSON and nothing else."""
+    click.echo(json.dumps(document, indent=2, ensure_ascii=True))
