@@ -1,0 +1,105 @@
+"""What a project is after its check: tables, typed expressions, and the schema after every operation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from airflow_provider_runtime.core.catalog.catalog import Catalog
+from airflow_provider_runtime.core.catalog.definition import Definition
+from airflow_provider_runtime.core.errors import Location, Problem
+from airflow_provider_runtime.core.expr.checker import Checked
+from airflow_provider_runtime.core.model.dataset import Dataset, Table
+from airflow_provider_runtime.core.model.operation import Operation
+from airflow_provider_runtime.core.model.project import Project
+from airflow_provider_runtime.core.model.schema import DataType
+
+Path = tuple[str | int, ...]
+Origin = Literal["declared", "added", "system"]
+Role = Literal["input", "lookup", "join", "append"]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingColumn:
+    """A column of the working dataset."""
+
+    name: str
+    type: DataType
+    nullable: bool
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class TableUse:
+    """A table that a project reads, at the version that the check saw."""
+
+    key: str
+    role: Role
+    operation_seq: int | None
+    alias: str | None
+    reference: str
+    pinned_version: int | None
+    dataset: Definition[Dataset]
+    table: Table
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedExpression:
+    """A column, the type that it has, and the expression that is put into it."""
+
+    column: str
+    type: DataType
+    checked: Checked
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedJoin:
+    """A runtime join, or a lookup, with its condition."""
+
+    alias: str
+    table: TableUse
+    condition: Checked
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedOperation:
+    """An operation whose expressions have types, with the schema after it."""
+
+    seq: int
+    index: int
+    operation: Operation
+    columns_after: tuple[WorkingColumn, ...]
+    where: Checked | None = None
+    joins: tuple[CheckedJoin, ...] = ()
+    """Lookups that its expressions use, then its runtime joins."""
+    expressions: tuple[CheckedExpression, ...] = ()
+    """Assignments of an update; aggregations of an aggregate or an append."""
+    group_by: tuple[str, ...] = ()
+    source: TableUse | None = None
+    filled: tuple[CheckedExpression, ...] = ()
+    """Append: the working columns that the (aggregated) source rows fill."""
+    output_columns: tuple[WorkingColumn, ...] = ()
+    registered_dataset: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedProject:
+    """A project after its check; `problems` says what is wrong with it."""
+
+    definition: Definition[Project]
+    catalog: Catalog
+    input: TableUse | None
+    tables: tuple[TableUse, ...]
+    input_columns: tuple[WorkingColumn, ...]
+    operations: tuple[CheckedOperation, ...]
+    problems: tuple[Problem, ...]
+    rests_on_broken: bool = False
+    """Whether it refers to a document that could not be read."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the project has no error."""
+        return not any(problem.severity == "error" for problem in self.problems)

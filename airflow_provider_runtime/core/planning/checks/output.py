@@ -1,0 +1,65 @@
+"""Output: rows and columns that leave the working dataset."""
+
+from __future__ import annotations
+
+from airflow_provider_runtime.core.errors import DefinitionError
+from airflow_provider_runtime.core.model.operation import OutputOperation
+from airflow_provider_runtime.core.planning.checked import CheckedOperation, WorkingColumn
+from airflow_provider_runtime.core.planning.checks.context import OperationContext, uses_of
+from airflow_provider_runtime.core.planning.checks.names import read_column_reference, suggest_column
+from airflow_provider_runtime.core.planning.destinations import resolve_destination
+
+
+def check_output(context: OperationContext) -> CheckedOperation:
+    """Check an output's selector, columns and destination."""
+    operation = context.operation
+    assert isinstance(operation, OutputOperation)
+    where = context.check_selector(operation.selector, context.make_scope(), frozenset())
+    columns = _check_columns(context, operation)
+    _check_destination(context, operation, columns)
+    return CheckedOperation(
+        operation.seq,
+        context.index,
+        operation,
+        context.working.columns,
+        where=where,
+        joins=uses_of(context.project.lookups, [where]),
+        output_columns=columns,
+        registered_dataset=operation.arguments.register_as_dataset,
+    )
+
+
+def _check_columns(context: OperationContext, operation: OutputOperation) -> tuple[WorkingColumn, ...]:
+    working = context.working
+    if operation.arguments.columns is None:
+        return working.columns
+    if not operation.arguments.columns:
+        hint = "name columns, or leave `columns` out to write all"
+        context.report("OUTPUT_001", "an output needs at least one column", ("arguments", "columns"), hint)
+    found: dict[str, WorkingColumn] = {}
+    for position, text in enumerate(operation.arguments.columns):
+        path = ("arguments", "columns", position)
+        name = read_column_reference(text, working.table_name)
+        column = working.find(name)
+        if name in found:
+            context.report("OUTPUT_001", f"column '{text}' is written twice", path, "leave one of them out")
+        elif column is not None:
+            found[name] = column
+        elif name not in working.poisoned:
+            context.report("OUTPUT_001", f"unknown column '{text}'", path, suggest_column(name, working.names()))
+    return tuple(found.values())
+
+
+def _check_destination(
+    context: OperationContext, operation: OutputOperation, columns: tuple[WorkingColumn, ...]
+) -> None:
+    try:
+        destination = resolve_destination(context.catalog, context.project.definition, context.index)
+    except DefinitionError as error:
+        context.project.problems.extend(error.problems)
+        return
+    has_period = any(column.name == "_period" for column in columns)
+    if destination.kind == "jdbc" and operation.arguments.write_mode == "replace_period" and not has_period:
+        message = "a JDBC output must include the column _period, or the rows of its period cannot be replaced"
+        hint = "add _period to `columns`, or set write_mode: overwrite"
+        context.report("OUTPUT_002", message, ("arguments", "columns"), hint)

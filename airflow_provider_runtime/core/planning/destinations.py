@@ -1,0 +1,172 @@
+"""From an output's destination to the place that the job writes to."""
+
+from __future__ import annotations
+
+import re
+
+from airflow_provider_runtime.core.catalog.catalog import Catalog
+from airflow_provider_runtime.core.catalog.definition import Definition
+from airflow_provider_runtime.core.errors import DefinitionError, Problem
+from airflow_provider_runtime.core.model.datasource import Datasource
+from airflow_provider_runtime.core.model.operation import Destination, OutputOperation
+from airflow_provider_runtime.core.model.plan import PlanDestination
+from airflow_provider_runtime.core.model.project import Project
+from airflow_provider_runtime.core.planning.checked import Path
+from airflow_provider_runtime.core.planning.locations import check_relative_path, make_uri
+from airflow_provider_runtime.core.suggest import suggest
+
+DEFAULT_SANDBOX = "sandbox"
+
+
+class _Unresolved(Exception):
+    """Why a destination cannot be resolved, and at which of its keys."""
+
+    def __init__(self, message: str, key: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.key = key
+        self.hint = hint
+
+
+class _ToldElsewhere(Exception):
+    """The datasource has errors of its own."""
+
+
+def resolve_destination(
+    catalog: Catalog, definition: Definition[Project], index: int, *, sandbox: str | None = None
+) -> PlanDestination:
+    """Return where the output at this position of the project's list goes; raise OUTPUT_002 when nowhere.
+
+    With `sandbox`, the id of a datasource, everything goes below that datasource, in a folder of the project's own.
+    """
+    operation = definition.model.operations[index]
+    assert isinstance(operation, OutputOperation)
+    try:
+        if sandbox is not None:
+            return _resolve_in_sandbox(catalog, definition.model, operation.arguments.destination, sandbox)
+        return _resolve(catalog, operation.arguments.destination)
+    except _ToldElsewhere:
+        raise DefinitionError(()) from None
+    except _Unresolved as reason:
+        path: Path = ("operations", index, "arguments", "destination", *([reason.key] if reason.key else []))
+        raise DefinitionError(Problem("OUTPUT_002", str(reason), reason.hint, definition.locate(*path))) from None
+
+
+def _resolve(catalog: Catalog, destination: Destination) -> PlanDestination:
+    if destination.datasource_id is not None:
+        return _resolve_in_datasource(catalog, destination)
+    if destination.type is None:
+        hint = "write {datasource_id, table}, {datasource_id, path} or {type, path}"
+        raise _Unresolved("the destination names neither a datasource nor a type", hint=hint)
+    if destination.type == "jdbc":
+        return _resolve_inline_jdbc(destination)
+    if destination.path is None:
+        raise _Unresolved(f"a location of type {destination.type} needs a path", hint="add `path`")
+    _check_path(destination.path, "path", allow_absolute=True)
+    uri = make_uri(catalog.root, None, destination.path)
+    return PlanDestination(
+        kind="files", format=destination.type, uri=uri, options=dict(destination.options), display=destination.path
+    )
+
+
+def _resolve_inline_jdbc(destination: Destination) -> PlanDestination:
+    if destination.table is None:
+        raise _Unresolved("a JDBC destination needs a table", hint="add `table`")
+    _check_name(destination.table, "table")
+    if "url" not in destination.options:
+        raise _Unresolved("a JDBC destination needs the option url", "options", "or name a datasource of type jdbc")
+    table = _qualify(destination.table, destination.schema_)
+    return PlanDestination(
+        kind="jdbc", format="jdbc", table=table, options=dict(destination.options), display=f"jdbc/{table}"
+    )
+
+
+def _find_datasource(catalog: Catalog, datasource_id: str) -> Datasource:
+    found = catalog.find_datasource(datasource_id)
+    if found is None and catalog.is_broken("datasource", datasource_id):
+        raise _ToldElsewhere
+    if found is None:
+        raise _Unresolved(
+            f"datasource '{datasource_id}' not found",
+            "datasource_id",
+            suggest(datasource_id, list(catalog.datasources)),
+        )
+    if found.model.status != "active":
+        raise _Unresolved(f"datasource '{datasource_id}' is disabled", "datasource_id", "activate it or name another")
+    return found.model
+
+
+def _resolve_in_datasource(catalog: Catalog, destination: Destination) -> PlanDestination:
+    assert destination.datasource_id is not None
+    datasource = _find_datasource(catalog, destination.datasource_id)
+    if destination.type is not None:
+        raise _Unresolved("a destination has a datasource_id or a type, not both", "type", "remove one of them")
+    if (destination.table is None) == (destination.path is None):
+        raise _Unresolved("a destination in a datasource has either a table or a path", hint="name one of the two")
+    if datasource.type == "jdbc":
+        if destination.table is None:
+            raise _Unresolved(f"datasource '{datasource.id}' is a database", "path", "name a `table` instead of a path")
+        return _write_table(datasource, destination.table, destination)
+    key = "path" if destination.path is not None else "table"
+    relative = destination.path or destination.table or ""
+    _check_path(relative, key)
+    return _write_folder(catalog, datasource, relative, destination)
+
+
+def _write_table(datasource: Datasource, name: str, destination: Destination) -> PlanDestination:
+    _check_name(name, "table")
+    table = _qualify(name, destination.schema_ or datasource.options.get("schema"))
+    options = {key: value for key, value in datasource.options.items() if key != "schema"}
+    return PlanDestination(
+        kind="jdbc",
+        format="jdbc",
+        table=table,
+        options=options | destination.options,
+        credential_ref=datasource.credential_ref,
+        display=f"{datasource.id}/{table}",
+    )
+
+
+def _write_folder(catalog: Catalog, datasource: Datasource, relative: str, destination: Destination) -> PlanDestination:
+    return PlanDestination(
+        kind="files",
+        format=datasource.type,
+        uri=make_uri(catalog.root, datasource.path_prefix, relative.strip("/")),
+        options={**datasource.options, **destination.options},
+        credential_ref=datasource.credential_ref,
+        display=f"{datasource.id}/{relative}",
+    )
+
+
+def _resolve_in_sandbox(catalog: Catalog, project: Project, destination: Destination, sandbox: str) -> PlanDestination:
+    """Keep a draft's output apart: below the sandbox, by project and by what it was meant for."""
+    _resolve(catalog, destination)
+    datasource = _find_datasource(catalog, sandbox)
+    name = destination.table or destination.path or ""
+    plain = Destination()
+    if datasource.type == "jdbc":
+        return _write_table(datasource, re.sub(r"[^A-Za-z0-9_]", "_", f"{project.id}_{name}"), plain)
+    tail = re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("._") or "output"
+    relative = "/".join([project.id, destination.datasource_id or "inline", tail])
+    return _write_folder(catalog, datasource, relative, plain)
+
+
+def _check_path(path: str, key: str, *, allow_absolute: bool = False) -> None:
+    """Refuse a path that could lead out of the folder that it is taken below."""
+    reason = check_relative_path(path, allow_absolute=allow_absolute)
+    if reason is not None:
+        hint = "write a path that stays where it is" if allow_absolute else "write a path below the datasource's prefix"
+        raise _Unresolved(f"the {key} {reason}", key, hint)
+    if all(part in ("", ".") for part in path.split("/")):
+        raise _Unresolved(f"the {key} names no folder", key, "name a folder")
+
+
+def _check_name(name: str, key: str) -> None:
+    """Refuse names of database tables that are empty or hold control characters."""
+    if not name.strip():
+        raise _Unresolved(f"the {key} is empty", key, f"write a {key}")
+    if any(ord(character) < 32 for character in name):
+        raise _Unresolved(f"the {key} holds a control character", key, "remove it")
+
+
+def _qualify(table: str, schema: str | None) -> str:
+    return f"{schema}.{table}" if schema and "." not in table else table

@@ -1,0 +1,128 @@
+"""Validation of a whole catalog, or of what one project needs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from airflow_provider_runtime.core.catalog.catalog import Catalog
+from airflow_provider_runtime.core.catalog.definition import Definition
+from airflow_provider_runtime.core.catalog.loader import LoadResult, load_catalog
+from airflow_provider_runtime.core.errors import Location, Problem
+from airflow_provider_runtime.core.model.dataset import Dataset
+from airflow_provider_runtime.core.model.operation import OutputOperation
+from airflow_provider_runtime.core.model.project import Project
+from airflow_provider_runtime.core.planning.checked import CheckedProject
+from airflow_provider_runtime.core.planning.project_check import ProjectChecks, explain_missing_project
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What was found, and how much was looked at."""
+
+    problems: tuple[Problem, ...]
+    summary: str
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether anything is wrong."""
+        return any(problem.severity == "error" for problem in self.problems)
+
+
+def validate_catalog(
+    root: Path, *, project: str | None = None, registered: Iterable[Mapping[str, object]] = ()
+) -> Validation:
+    """Check every definition of a folder, or with `project` those that this project needs."""
+    loaded = load_catalog(root)
+    catalog = add_known_datasets(loaded.catalog, registered)
+    if project is None:
+        return _validate_all(catalog, loaded)
+    definition = catalog.find_project(project)
+    if definition is None:
+        return Validation(_explain_missing(catalog, loaded, project), "")
+    checked = ProjectChecks(catalog).check(definition)
+    problems = _merge([*_choose_needed(loaded, checked), *checked.problems])
+    return Validation(problems, f"project '{definition.model.name}' version {definition.model.version}")
+
+
+def add_known_datasets(catalog: Catalog, registered: Iterable[Mapping[str, object]]) -> Catalog:
+    """Return the catalog with datasets that a registry knows, given as plain documents."""
+    models = [Dataset.model_validate_json(json.dumps(document)) for document in registered]
+    return catalog.with_datasets(Definition.from_model("dataset", model, "<registry>") for model in models)
+
+
+def _validate_all(catalog: Catalog, loaded: LoadResult) -> Validation:
+    checks = ProjectChecks(catalog)
+    problems = list(loaded.problems)
+    for definition in _list_projects(catalog):
+        problems += checks.check(definition).problems
+    summary = f"{len(catalog.datasets)} datasets, {len(catalog.projects)} projects"
+    return Validation(_merge(problems), summary)
+
+
+def _list_projects(catalog: Catalog) -> list[Definition[Project]]:
+    """Return the projects that can run: drafts, and of the active versions of a project the highest."""
+    found = []
+    for definition in catalog.projects.values():
+        status = definition.model.status
+        if status == "draft" or (status == "active" and catalog.find_project(definition.model.id) is definition):
+            found.append(definition)
+    return found
+
+
+def _explain_missing(catalog: Catalog, loaded: LoadResult, reference: str) -> tuple[Problem, ...]:
+    """Return the mistakes of the project's own document if that is why it is missing, else that it is."""
+    if catalog.is_broken("project", reference):
+        names = {reference}
+        own = [problem for problem in loaded.problems if problem.location.project in names]
+        return tuple(own or loaded.problems)
+    problem = explain_missing_project(catalog, reference)
+    if problem.location.file is None:
+        problem = Problem(problem.code, problem.message, problem.hint, Location(file=str(catalog.root)))
+    unreadable = [found for found in loaded.problems if found.code == "CATALOG_001"]
+    return (*unreadable, problem)
+
+
+def _merge(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return problems once each; the same mistake of a dataset is met by every project that reads it."""
+    unique: dict[tuple[str, str, str | None, int, int], Problem] = {}
+    for problem in problems:
+        place = problem.location
+        unique.setdefault((problem.code, problem.message, place.file, place.line, place.column), problem)
+    return tuple(unique.values())
+
+
+def _choose_needed(loaded: LoadResult, checked: CheckedProject) -> list[Problem]:
+    """Return the catalog's problems in the files that a project needs."""
+    if checked.rests_on_broken:
+        return list(loaded.problems)
+    files = list_needed_files(checked)
+    name = checked.definition.model.name
+    return [
+        problem
+        for problem in loaded.problems
+        if problem.location.file in files and problem.location.project in (None, name)
+    ]
+
+
+def list_needed_files(checked: CheckedProject) -> set[str]:
+    """Return the files of the definitions that a project needs: itself, datasets, resolvers, datasources, calendar."""
+    catalog, project = checked.catalog, checked.definition.model
+    datasets = [use.dataset for use in checked.tables]
+    files = {checked.definition.file, *(definition.file for definition in datasets)}
+    calendar = catalog.find_calendar(project.calendar)
+    if calendar is not None:
+        files.add(calendar.file)
+    names = {*project.resolver_overrides.values(), *(d.model.resolver_id for d in datasets if d.model.resolver_id)}
+    resolvers = [version for name in names for version in catalog.list_resolver_versions(name)]
+    default = catalog.default_resolver()
+    resolvers += [default] if default is not None else []
+    sources = [rule.strategy for definition in resolvers for rule in definition.model.rules]
+    ids = {getattr(strategy, "datasource_id", None) for strategy in sources}
+    for operation in project.operations:
+        if isinstance(operation, OutputOperation):
+            ids.add(operation.arguments.destination.datasource_id)
+    files |= {definition.file for definition in resolvers}
+    return files | {found.file for name in ids if name and (found := catalog.find_datasource(name)) is not None}
