@@ -63,6 +63,8 @@ class RunRecord:
     token: int
     started_at: datetime
     finished_at: datetime | None = None
+    published_at: datetime | None = None
+    """When it last succeeded; stays when the run is executed again."""
     snapshot_uri: str | None = None
     invocation: str | None = None
     rows_in: int | None = None
@@ -203,16 +205,16 @@ class Registry(Protocol):
     ) -> Attempt:
         """Take the lease of the run's project and period, or raise RUN_001, PERIOD_002 or CATALOG_005.
 
-        With `resume_token` the attempt with that token goes on (a job still runs with it); RUN_002 when it was replaced.
+        With `resume_token` the attempt with that token goes on (its job still runs); RUN_002 when it was replaced.
         """
 
     def heartbeat(self, attempt: Attempt) -> None:
-        """Lengthen the lease; RUN_002 when the attempt was replaced, PERIOD_002 when its period was locked or closed."""
+        """Lengthen the lease; RUN_002 when the attempt was replaced, PERIOD_002 when its period was locked."""
 
     def finish_attempt(
         self, attempt: Attempt, slices: Sequence[SliceWrite], report: Mapping[str, Any]
     ) -> tuple[Registration, ...]:
-        """Register the slices, record success and give the lease back, all or nothing; once, however often it is called."""
+        """Register the slices, record success and give the lease back: all or nothing, and once."""
 
     def fail_attempt(self, attempt: Attempt, error: Mapping[str, Any], report: Mapping[str, Any] | None = None) -> bool:
         """Record the failure and give the lease back; False when the attempt was replaced or over already."""
@@ -235,7 +237,7 @@ class Registry(Protocol):
         """List the periods whose status was ever set."""
 
     def set_period_status(
-        self, calendar: str, period: str, status: PeriodStatus, *, who: str, reason: str, file_status: PeriodStatus = "open"
+        self, calendar: str, period: str, status: PeriodStatus, *, who: str, reason: str
     ) -> PeriodUpdate:
         """Change a period's status; PERIOD_002 when it is locked. Locking revokes the attempts that are under way."""
 

@@ -1,0 +1,243 @@
+"""The rules of an attempt: begin, heartbeat, publish, fail. Each function is one transaction's work over a store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from airflow_provider_runtime.core.errors import DefinitionError, LeaseError, PeriodError, Problem, RuntimeProviderError
+from airflow_provider_runtime.core.model.period import PeriodStatus
+from airflow_provider_runtime.core.registry.leases import is_alive, next_token
+from airflow_provider_runtime.core.registry.ports import (
+    Attempt,
+    Registration,
+    RunRecord,
+    RunStart,
+    SliceWrite,
+    UsedDefinition,
+)
+from airflow_provider_runtime.core.registry.slices import register_slice
+from airflow_provider_runtime.core.registry.store import LeaseRow, Store, to_datetime
+
+STRICTNESS: dict[PeriodStatus, int] = {"open": 0, "closed": 1, "locked": 2}
+
+
+def get_stricter(first: PeriodStatus, second: PeriodStatus) -> PeriodStatus:
+    """Return the status of the two that forbids more."""
+    return first if STRICTNESS[first] >= STRICTNESS[second] else second
+
+
+def check_definitions(store: Store, definitions: Sequence[UsedDefinition]) -> list[Problem]:
+    """Return a problem for each definition that was used with other content before."""
+    return [
+        Problem(
+            "CATALOG_005",
+            f"{used.kind} '{used.id}' version {used.version} has changed since it was first used",
+            f"give the changed definition a new version ({used.version + 1} or higher) and keep version {used.version}"
+            " as it was",
+        )
+        for used in definitions
+        if store.find_digest(used.kind, used.id, used.version) not in {None, used.digest}
+    ]
+
+
+def begin(
+    store: Store, start: RunStart, holder: str, lease_seconds: float, resume_token: int | None
+) -> Attempt | RuntimeProviderError:
+    """Take the lease up. An error is returned, not raised, where the transaction has something to keep."""
+    run = store.find_run(start.snapshot_sha256)
+    if run is not None and _is_answered(run, start, resume_token):
+        return _make_attempt(start, run.token, run.attempt, holder, lease_seconds, run)
+    check_period(store, start.calendar, start.period, start.allow_closed, start.file_status)
+    if problems := check_definitions(store, start.definitions):
+        raise DefinitionError(problems)
+    now = store.now_millis()
+    lease = store.find_lease(start.project_id, start.period)
+    if resume_token is not None:
+        if lease is None or not _holds(lease, start.snapshot_sha256, resume_token) or run is None:
+            raise LeaseError(_describe_replaced(start.project_name, start.period, lease, resume_token))
+        store.put_lease(_lengthen(replace(lease, holder=holder), now, lease_seconds))
+        return _make_attempt(start, lease.token, run.attempt, holder, lease_seconds)
+    if lease is not None and lease.snapshot_sha256 != start.snapshot_sha256 and lease.state == "held":
+        if is_alive(lease, now):
+            return _refuse(store, start, lease, now, lease_seconds)
+        _bury(store, lease, now)
+    for used in start.definitions:
+        if store.find_digest(used.kind, used.id, used.version) is None:
+            store.add_digest(used.kind, used.id, used.version, used.digest, start.run_id)
+    token = next_token(max(lease.token if lease else 0, run.token if run else 0), now)
+    number = run.attempt + 1 if run else 1
+    store.put_run(_make_run(start, run, token, number, now))
+    fresh = LeaseRow(
+        start.project_id, start.period, start.calendar, start.snapshot_sha256, holder, token, now, now, "held"
+    )
+    store.put_lease(_lengthen(fresh, now, lease_seconds))
+    return _make_attempt(start, token, number, holder, lease_seconds)
+
+
+def heartbeat(store: Store, attempt: Attempt) -> None:
+    """Lengthen the lease of an attempt that may still publish."""
+    lease = _check_current(store, attempt)
+    store.put_lease(_lengthen(lease, store.now_millis(), attempt.lease_seconds))
+
+
+def finish(
+    store: Store, attempt: Attempt, slices: Sequence[SliceWrite], report: Mapping[str, Any]
+) -> tuple[Registration, ...]:
+    """Publish: register every slice and give the lease back, or find that this was done already."""
+    run = store.find_run(attempt.snapshot_sha256)
+    if run is not None and run.status == "succeeded" and run.token == attempt.token:
+        known = store.list_registrations(attempt.snapshot_sha256, attempt.token)
+        return tuple(replace(item, created=False) for item in known)
+    found = [store.find_registration(attempt.snapshot_sha256, item.output_seq, item.uri) for item in slices]
+    if slices and all(found):
+        return tuple(replace(item, created=False) for item in found if item is not None)
+    lease = _check_current(store, attempt)
+    if run is None:
+        raise LeaseError(_describe_replaced(attempt.project_name, attempt.period, lease, attempt.token))
+    now = store.now_millis()
+    registrations = tuple(register_slice(store, attempt, item, now) for item in slices)
+    moment = to_datetime(now)
+    rows_in = report.get("rows_in")
+    store.put_run(
+        replace(
+            run,
+            status="succeeded",
+            finished_at=moment,
+            published_at=moment,
+            rows_in=rows_in if isinstance(rows_in, int) else None,
+            report=dict(report),
+            error=None,
+        )
+    )
+    store.put_lease(replace(lease, state="free"))
+    return registrations
+
+
+def fail(store: Store, attempt: Attempt, error: Mapping[str, Any], report: Mapping[str, Any] | None) -> bool:
+    """Record a failure and give the lease back, unless the attempt is no longer the current one."""
+    lease = store.find_lease(attempt.project_id, attempt.period)
+    run = store.find_run(attempt.snapshot_sha256)
+    if lease is None or run is None or not _holds(lease, attempt.snapshot_sha256, attempt.token):
+        return False
+    moment = to_datetime(store.now_millis())
+    store.put_run(
+        replace(run, status="failed", finished_at=moment, error=dict(error), report=dict(report) if report else None)
+    )
+    store.put_lease(replace(lease, state="free"))
+    return True
+
+
+def check_period(store: Store, calendar: str, period: str, allow_closed: bool, file_status: PeriodStatus) -> None:
+    """Raise PERIOD_002 when nothing may be published for the period."""
+    record = store.find_period(calendar, period)
+    status = get_stricter(file_status, record.status if record else "open")
+    if status == "locked" or (status == "closed" and not allow_closed):
+        by = f" by {record.who}: {record.reason}" if record and record.status == status else " in the calendar's file"
+        hint = (
+            "a locked period never changes again"
+            if status == "locked"
+            else "reopen it with `airflow-runtime periods --reopen`, or allow closed periods for this run"
+        )
+        raise PeriodError(Problem("PERIOD_002", f"period {period} of calendar '{calendar}' was {status}{by}", hint))
+
+
+def _check_current(store: Store, attempt: Attempt) -> LeaseRow:
+    lease = store.find_lease(attempt.project_id, attempt.period)
+    # First the period: whoever was revoked by a lock shall read of the lock.
+    check_period(store, attempt.calendar, attempt.period, attempt.allow_closed, attempt.file_status)
+    if lease is None or not _holds(lease, attempt.snapshot_sha256, attempt.token):
+        raise LeaseError(_describe_replaced(attempt.project_name, attempt.period, lease, attempt.token))
+    return lease
+
+
+def _holds(lease: LeaseRow, snapshot_sha256: str, token: int) -> bool:
+    # An expired lease that nobody took still counts: its token is the highest there is.
+    return lease.state == "held" and lease.token == token and lease.snapshot_sha256 == snapshot_sha256
+
+
+def _is_answered(run: RunRecord, start: RunStart, resume_token: int | None) -> bool:
+    if run.status != "succeeded":
+        return False
+    if resume_token is not None:
+        return run.token == resume_token
+    return start.invocation is not None and run.invocation == start.invocation
+
+
+def _refuse(store: Store, start: RunStart, lease: LeaseRow, now: int, lease_seconds: float) -> LeaseError:
+    # When the clock was moved back, an end far ahead would shut others out for as long as it was moved.
+    latest = now + int(lease_seconds * 1000)
+    if lease.expires_millis > latest:
+        store.put_lease(replace(lease, expires_millis=latest))
+    other = store.find_run(lease.snapshot_sha256)
+    name = other.run_id if other else lease.snapshot_sha256[:12]
+    seconds = max(0, min(lease.expires_millis, latest) - now) // 1000
+    return LeaseError(
+        Problem(
+            "RUN_001",
+            f"project '{start.project_name}' is being run for period {start.period} by run {name}",
+            f"wait for it to end; its lease expires {seconds} s after its last sign of life",
+        )
+    )
+
+
+def _bury(store: Store, lease: LeaseRow, now: int) -> None:
+    run = store.find_run(lease.snapshot_sha256)
+    if run is not None and run.status == "running" and run.token == lease.token:
+        error = {"code": "RUN_002", "message": "its process ended without a report; another run took its place"}
+        store.put_run(replace(run, status="failed", finished_at=to_datetime(now), error=error))
+
+
+def _lengthen(lease: LeaseRow, now: int, lease_seconds: float) -> LeaseRow:
+    return replace(lease, heartbeat_millis=now, expires_millis=now + int(lease_seconds * 1000))
+
+
+def _describe_replaced(project_name: str, period: str, lease: LeaseRow | None, token: int) -> Problem:
+    newest = f"; the newest has token {lease.token}" if lease and lease.token != token else ""
+    return Problem(
+        "RUN_002",
+        f"attempt {token} of project '{project_name}' for period {period} was replaced by a newer one"
+        f" or is over{newest}",
+        "nothing was published by this attempt; look at `airflow-runtime runs` for the one that counts",
+    )
+
+
+def _make_run(start: RunStart, run: RunRecord | None, token: int, number: int, now: int) -> RunRecord:
+    return RunRecord(
+        snapshot_sha256=start.snapshot_sha256,
+        run_id=start.run_id,
+        project_id=start.project_id,
+        project_name=start.project_name,
+        project_version=start.project_version,
+        calendar=start.calendar,
+        period=start.period,
+        level=start.level,
+        status="running",
+        attempt=number,
+        token=token,
+        started_at=to_datetime(now),
+        published_at=run.published_at if run else None,
+        snapshot_uri=start.snapshot_uri or (run.snapshot_uri if run else None),
+        invocation=start.invocation,
+    )
+
+
+def _make_attempt(
+    start: RunStart, token: int, number: int, holder: str, lease_seconds: float, published: RunRecord | None = None
+) -> Attempt:
+    return Attempt(
+        snapshot_sha256=start.snapshot_sha256,
+        run_id=start.run_id,
+        project_id=start.project_id,
+        project_name=start.project_name,
+        calendar=start.calendar,
+        period=start.period,
+        token=token,
+        number=number,
+        holder=holder,
+        lease_seconds=lease_seconds,
+        allow_closed=start.allow_closed,
+        file_status=start.file_status,
+        published=published,
+    )

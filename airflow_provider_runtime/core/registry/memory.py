@@ -1,0 +1,202 @@
+"""A registry without a database, for unit tests: the same rules over dictionaries."""
+
+from __future__ import annotations
+
+import copy
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from airflow_provider_runtime.core.registry.ports import PeriodChange, PeriodRecord, Registration, RunRecord
+from airflow_provider_runtime.core.registry.store import DatasetRow, LeaseRow, SliceRow, Store, VersionRow
+from airflow_provider_runtime.core.registry.transactional import TransactionalRegistry
+
+T = TypeVar("T")
+
+
+@dataclass
+class MemoryStore:
+    """Rows in dictionaries."""
+
+    clock: Callable[[], int]
+    digests: dict[tuple[str, str, int], str] = field(default_factory=dict)
+    runs: dict[str, RunRecord] = field(default_factory=dict)
+    leases: dict[tuple[str, str], LeaseRow] = field(default_factory=dict)
+    periods: dict[tuple[str, str], PeriodRecord] = field(default_factory=dict)
+    datasets: dict[str, DatasetRow] = field(default_factory=dict)
+    slices: tuple[SliceRow, ...] = ()
+    versions: tuple[VersionRow, ...] = ()
+    registrations: tuple[tuple[str, int, Registration], ...] = ()
+
+    def copy(self) -> MemoryStore:
+        """Return a store that can change without this one changing; the rows themselves never do."""
+        return replace(
+            self,
+            digests=dict(self.digests),
+            runs=dict(self.runs),
+            leases=dict(self.leases),
+            periods=dict(self.periods),
+            datasets=dict(self.datasets),
+        )
+
+    def now_millis(self) -> int:
+        """Return the time."""
+        return self.clock()
+
+    def find_digest(self, kind: str, id: str, version: int) -> str | None:
+        """Find the digest that a definition was used with."""
+        return self.digests.get((kind, id, version))
+
+    def add_digest(self, kind: str, id: str, version: int, digest: str, run_id: str) -> None:  # noqa: ARG002
+        """Keep the digest of a definition."""
+        self.digests[kind, id, version] = digest
+
+    def find_run(self, key: str) -> RunRecord | None:
+        """Find a run by digest or run id."""
+        return self.runs.get(key) or next((run for run in self.runs.values() if run.run_id == key), None)
+
+    def put_run(self, run: RunRecord) -> None:
+        """Keep a run."""
+        self.runs[run.snapshot_sha256] = run
+
+    def list_runs(self, project: str | None, period: str | None, limit: int | None) -> list[RunRecord]:
+        """List runs, the latest first."""
+        found = [
+            run
+            for run in self.runs.values()
+            if (project is None or project in {run.project_id, run.project_name})
+            and (period is None or period == run.period)
+        ]
+        return sorted(found, key=lambda run: (run.started_at, run.token), reverse=True)[:limit]
+
+    def is_published(self, project_id: str, period: str) -> bool:
+        """Tell whether any run has succeeded."""
+        return any(
+            run.published_at is not None and (run.project_id, run.period) == (project_id, period)
+            for run in self.runs.values()
+        )
+
+    def find_lease(self, project_id: str, period: str) -> LeaseRow | None:
+        """Find a lease, held or not."""
+        return self.leases.get((project_id, period))
+
+    def list_held_leases(self, calendar: str, period: str) -> list[LeaseRow]:
+        """List the leases of a period that are held."""
+        return [
+            row for row in self.leases.values() if (row.calendar, row.period, row.state) == (calendar, period, "held")
+        ]
+
+    def put_lease(self, lease: LeaseRow) -> None:
+        """Keep a lease."""
+        self.leases[lease.project_id, lease.period] = lease
+
+    def find_period(self, calendar: str, period: str) -> PeriodRecord | None:
+        """Find a period's status."""
+        return self.periods.get((calendar, period))
+
+    def list_periods(self, calendar: str | None) -> list[PeriodRecord]:
+        """List statuses."""
+        found = (row for row in self.periods.values() if calendar in {None, row.calendar})
+        return sorted(found, key=lambda row: (row.calendar, row.period))
+
+    def put_period(self, record: PeriodRecord, change: PeriodChange) -> None:  # noqa: ARG002
+        """Keep a status; its history is part of the record."""
+        self.periods[record.calendar, record.period] = record
+
+    def find_dataset(self, reference: str) -> DatasetRow | None:
+        """Find a dataset by id or name."""
+        by_name = (row for row in self.datasets.values() if row.name == reference)
+        return self.datasets.get(reference) or next(by_name, None)
+
+    def list_datasets(self) -> list[DatasetRow]:
+        """List datasets by name."""
+        return sorted(self.datasets.values(), key=lambda row: row.name)
+
+    def put_dataset(self, row: DatasetRow) -> None:
+        """Keep a dataset."""
+        self.datasets[row.dataset_id] = row
+
+    def find_current_slice(self, dataset_id: str, period: str) -> SliceRow | None:
+        """Find the slice of a period that the latest version reads."""
+        key = (dataset_id, period, None)
+        return next((row for row in self.slices if (row.dataset_id, row.period, row.replaced_in) == key), None)
+
+    def list_slices(self, dataset_id: str, version: int) -> list[SliceRow]:
+        """List the slices of a version."""
+        found = (
+            row
+            for row in self.slices
+            if row.dataset_id == dataset_id
+            and row.first_version <= version
+            and (row.replaced_in is None or row.replaced_in > version)
+        )
+        return sorted(found, key=lambda row: row.period)
+
+    def add_slice(self, row: SliceRow) -> None:
+        """Add a slice."""
+        self.slices = (*self.slices, row)
+
+    def end_slice(self, dataset_id: str, period: str, replaced_in: int) -> None:
+        """Let later versions no longer read the current slice."""
+        key = (dataset_id, period, None)
+        self.slices = tuple(
+            replace(row, replaced_in=replaced_in) if (row.dataset_id, row.period, row.replaced_in) == key else row
+            for row in self.slices
+        )
+
+    def find_version(self, dataset_id: str, version: int) -> VersionRow | None:
+        """Find a version."""
+        return next((row for row in self.versions if (row.dataset_id, row.version) == (dataset_id, version)), None)
+
+    def list_versions(self, dataset_id: str) -> list[VersionRow]:
+        """List versions, ascending."""
+        return [row for row in self.versions if row.dataset_id == dataset_id]
+
+    def add_version(self, row: VersionRow) -> None:
+        """Add a version."""
+        if self.find_version(row.dataset_id, row.version) is not None:
+            raise AssertionError(f"version {row.version} is there already")
+        self.versions = (*self.versions, row)
+
+    def find_registration(self, snapshot_sha256: str, output_seq: int, uri: str) -> Registration | None:
+        """Find what became of a slice that was registered before."""
+        key = (snapshot_sha256, output_seq, uri)
+        return next(
+            (item for digest, _, item in self.registrations if (digest, item.output_seq, item.uri) == key), None
+        )
+
+    def list_registrations(self, snapshot_sha256: str, token: int) -> list[Registration]:
+        """List what an attempt registered."""
+        return [item for digest, number, item in self.registrations if (digest, number) == (snapshot_sha256, token)]
+
+    def add_registration(self, snapshot_sha256: str, token: int, registration: Registration) -> None:
+        """Remember an answer."""
+        self.registrations = (*self.registrations, (snapshot_sha256, token, registration))
+
+
+class MemoryRegistry(TransactionalRegistry):
+    """A registry that forgets everything with its process."""
+
+    def __init__(self, clock: Callable[[], int] | None = None) -> None:
+        self._store = MemoryStore(clock or (lambda: time.time_ns() // 1_000_000))
+        self._lock = threading.Lock()
+
+    def copy(self) -> MemoryRegistry:
+        """Return a registry with the same content that goes its own way, for tests that try every order of steps."""
+        twin = copy.copy(self)
+        twin._store = self._store.copy()
+        twin._lock = threading.Lock()
+        return twin
+
+    def _read(self, work: Callable[[Store], T]) -> T:
+        with self._lock:
+            return work(self._store)
+
+    def _write(self, work: Callable[[Store], T]) -> T:
+        with self._lock:
+            changed = self._store.copy()
+            outcome = work(changed)
+            self._store = changed
+            return outcome

@@ -1,0 +1,138 @@
+"""Versions of registered datasets: each registration replaces or adds one period's slice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from airflow_provider_runtime.core.registry.ports import (
+    Attempt,
+    DatasetSummary,
+    DatasetVersion,
+    Registration,
+    SliceRecord,
+    SliceWrite,
+)
+from airflow_provider_runtime.core.registry.store import (
+    DatasetRow,
+    SliceRow,
+    Store,
+    VersionRow,
+    to_datetime,
+)
+
+
+def make_table_name(name: str) -> str:
+    """Return the table name of a registered dataset: its name, with _ for every character that a name cannot have."""
+    table = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return f"_{table}" if table[:1].isdigit() or not table else table
+
+
+def register_slice(store: Store, attempt: Attempt, write: SliceWrite, now_millis: int) -> Registration:
+    """Make the next version of a dataset, unless its latest one holds these very rows of this snapshot already."""
+    dataset = store.find_dataset(write.dataset_id)
+    current = store.find_current_slice(write.dataset_id, write.period) if dataset else None
+    if current is not None and _is_same(current, attempt, write):
+        registration = _make_registration(write, current.first_version, current.uri, created=False)
+    else:
+        version = dataset.latest_version + 1 if dataset else 1
+        _add_version(store, attempt, write, version, now_millis, replaces=current is not None)
+        registration = _make_registration(write, version, write.uri, created=True)
+    store.add_registration(attempt.snapshot_sha256, attempt.token, registration)
+    return registration
+
+
+def find_version(store: Store, reference: str, version: int | None) -> DatasetVersion | None:
+    """Find a version with the slices that it reads."""
+    dataset = store.find_dataset(reference)
+    row = store.find_version(dataset.dataset_id, version or dataset.latest_version) if dataset else None
+    if dataset is None or row is None:
+        return None
+    return _make_version(dataset, row, tuple(map(_make_slice, store.list_slices(row.dataset_id, row.version))))
+
+
+def list_versions(store: Store, reference: str) -> list[DatasetVersion]:
+    """List a dataset's versions without their slices."""
+    dataset = store.find_dataset(reference)
+    return [_make_version(dataset, row) for row in store.list_versions(dataset.dataset_id)] if dataset else []
+
+
+def list_datasets(store: Store) -> list[DatasetSummary]:
+    """List datasets with what their latest versions hold."""
+    summaries = []
+    for dataset in store.list_datasets():
+        slices = store.list_slices(dataset.dataset_id, dataset.latest_version)
+        version = store.find_version(dataset.dataset_id, dataset.latest_version)
+        updated = to_datetime(version.created_millis if version else 0)
+        rows = sum(item.rows for item in slices)
+        summaries.append(
+            DatasetSummary(dataset.dataset_id, dataset.name, dataset.latest_version, len(slices), rows, updated)
+        )
+    return summaries
+
+
+def _is_same(current: SliceRow, attempt: Attempt, write: SliceWrite) -> bool:
+    if (current.snapshot_sha256, current.output_seq) != (attempt.snapshot_sha256, write.output_seq):
+        return False
+    # A snapshot gives the same rows again; where the job can tell that its input changed meanwhile, believe it.
+    known = current.content is not None and write.content is not None
+    return current.rows == write.rows and (not known or current.content == write.content)
+
+
+def _add_version(
+    store: Store, attempt: Attempt, write: SliceWrite, version: int, now_millis: int, *, replaces: bool
+) -> None:
+    definition: Mapping[str, Any] = {**write.definition, "version": version}
+    store.put_dataset(DatasetRow(write.dataset_id, write.dataset_name, version))
+    store.add_version(
+        VersionRow(
+            write.dataset_id,
+            version,
+            definition,
+            write.period,
+            now_millis,
+            attempt.run_id,
+            attempt.snapshot_sha256,
+        )
+    )
+    if replaces:
+        store.end_slice(write.dataset_id, write.period, version)
+    store.add_slice(
+        SliceRow(
+            dataset_id=write.dataset_id,
+            period=write.period,
+            uri=write.uri,
+            rows=write.rows,
+            definition=definition,
+            output_seq=write.output_seq,
+            snapshot_sha256=attempt.snapshot_sha256,
+            content=write.content,
+            token=attempt.token,
+            first_version=version,
+        )
+    )
+
+
+def _make_registration(write: SliceWrite, version: int, uri: str, *, created: bool) -> Registration:
+    return Registration(write.output_seq, write.dataset_id, write.dataset_name, version, uri, write.rows, created)
+
+
+def _make_slice(row: SliceRow) -> SliceRecord:
+    return SliceRecord(
+        row.period, row.uri, row.rows, row.definition, row.output_seq, row.snapshot_sha256, row.first_version
+    )
+
+
+def _make_version(dataset: DatasetRow, row: VersionRow, slices: tuple[SliceRecord, ...] = ()) -> DatasetVersion:
+    return DatasetVersion(
+        dataset.dataset_id,
+        dataset.name,
+        row.version,
+        row.definition,
+        row.period,
+        to_datetime(row.created_millis),
+        row.run_id,
+        row.snapshot_sha256,
+        slices,
+    )

@@ -1,0 +1,172 @@
+"""The registry in SQLite or PostgreSQL. Write transactions run one after the other, so that the rules need no locks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn, TypeVar
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from airflow_provider_runtime.core.errors import DefinitionError, InfrastructureError, Problem
+from airflow_provider_runtime.core.registry.migration import is_current, upgrade
+from airflow_provider_runtime.core.registry.sql_store import SqlStore
+from airflow_provider_runtime.core.registry.store import Store
+from airflow_provider_runtime.core.registry.transactional import TransactionalRegistry
+
+T = TypeVar("T")
+PATIENCE_SECONDS = 30.0
+ADVISORY_LOCK = 0x61707275
+"""Any fixed number: the lock that write transactions of all registries in a PostgreSQL database share."""
+PASSING_STATES = {"40001", "40P01", "55P03", "57P01", "57P02", "57P03"}
+
+
+def open_registry(url: str, *, patience_seconds: float = PATIENCE_SECONDS) -> SqlRegistry:
+    """Open the registry at a SQLAlchemy URL, or at the path of an SQLite file, and bring its schema up to date."""
+    registry = SqlRegistry(_read_url(url), patience_seconds)
+    registry.migrate()
+    return registry
+
+
+class SqlRegistry(TransactionalRegistry):
+    """A registry in a database."""
+
+    def __init__(self, url: URL, patience_seconds: float = PATIENCE_SECONDS) -> None:
+        self._url = url
+        self._patience_seconds = patience_seconds
+        if url.get_backend_name() == "sqlite" and url.database not in {None, "", ":memory:"}:
+            self._make_folder(Path(str(url.database)).parent)
+        self._engine = _make_engine(url, patience_seconds)
+
+    def migrate(self) -> None:
+        """Bring the schema up to date; cheap when it is."""
+        if self._run(is_current, "BEGIN"):
+            return
+        self._run(_prepare_file, None)
+        self._run(upgrade, "BEGIN IMMEDIATE")
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._engine.dispose()
+
+    def _read(self, work: Callable[[Store], T]) -> T:
+        return self._run(lambda connection: work(SqlStore(connection)), "BEGIN")
+
+    def _write(self, work: Callable[[Store], T]) -> T:
+        return self._run(lambda connection: work(SqlStore(connection)), "BEGIN IMMEDIATE")
+
+    def _run(self, work: Callable[[Connection], T], begin: str | None) -> T:
+        # Every work may run twice: a commit whose answer was lost may have happened, and the rules find what they did.
+        deadline = time.monotonic() + self._patience_seconds
+        pause_seconds = 0.02
+        while True:
+            try:
+                return self._attempt(work, begin)
+            except SQLAlchemyError as error:
+                if not _is_passing(error) or time.monotonic() + pause_seconds > deadline:
+                    self._refuse(error)
+            time.sleep(pause_seconds)
+            pause_seconds = min(pause_seconds * 2, 1.0)
+
+    def _attempt(self, work: Callable[[Connection], T], begin: str | None) -> T:
+        with self._engine.connect() as connection:
+            if connection.dialect.name == "sqlite":
+                if begin is not None:
+                    connection.exec_driver_sql(begin)
+            elif begin == "BEGIN IMMEDIATE":
+                connection.exec_driver_sql(f"SET LOCAL lock_timeout = {int(self._patience_seconds * 1000)}")
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({ADVISORY_LOCK})")
+            else:
+                connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            outcome = work(connection)
+            connection.commit()
+            return outcome
+
+    def _make_folder(self, folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InfrastructureError(
+                Problem("INFRA_001", f"the registry's folder {folder} cannot be made: {error.strerror}")
+            ) from None
+
+    def _refuse(self, error: SQLAlchemyError) -> NoReturn:
+        origin = error.orig if isinstance(error, DBAPIError) else error
+        reason = " ".join(str(origin).split()) or type(origin).__name__
+        raise InfrastructureError(
+            Problem(
+                "INFRA_001",
+                f"the registry {describe_url(self._url)} cannot be used: {_remove_secrets(reason, self._url)}",
+                "check the address, that the database is up, and that it may be written",
+            )
+        ) from None
+
+
+def describe_url(url: URL) -> str:
+    """Return what may be shown of a registry's address: never a user, a password or an option."""
+    place = f"{url.host or ''}{f':{url.port}' if url.port else ''}"
+    return f"{url.get_backend_name()}://{place}/{url.database or ''}"
+
+
+def _read_url(text: str) -> URL:
+    if "://" not in text:
+        return URL.create("sqlite", database=text)
+    try:
+        url = make_url(text.replace("postgres://", "postgresql://", 1))
+        backend = url.get_backend_name()
+    except (ArgumentError, ValueError):
+        raise _make_url_problem("the registry's URL is not a SQLAlchemy URL") from None
+    if backend not in {"sqlite", "postgresql"}:
+        raise _make_url_problem(f"a registry cannot be kept in '{backend}'") from None
+    return url.set(drivername="postgresql+psycopg") if url.drivername == "postgresql" else url
+
+
+def _make_url_problem(message: str) -> DefinitionError:
+    hint = "use sqlite:///path/to/registry.db or postgresql://user@host/database"
+    return DefinitionError(Problem("CATALOG_002", message, hint))
+
+
+def _make_engine(url: URL, patience_seconds: float) -> Engine:
+    sqlite = url.get_backend_name() == "sqlite"
+    arguments = {"timeout": patience_seconds} if sqlite else {"connect_timeout": max(2, int(patience_seconds / 3))}
+    try:
+        # Connections are made anew each time: nothing is shared by forked processes, and no broken one is met.
+        engine = create_engine(url, poolclass=NullPool, connect_args=arguments, hide_parameters=True)
+    except (ImportError, NoSuchModuleError):
+        message = f"the driver of {describe_url(url)} is not installed"
+        hint = "pip install 'airflow-provider-runtime[postgres]'"
+        raise DefinitionError(Problem("CATALOG_002", message, hint)) from None
+    if sqlite:
+        event.listen(engine, "connect", _configure_sqlite)
+    return engine
+
+
+def _configure_sqlite(connection: object, _record: object) -> None:
+    # The driver must not begin transactions of its own, or they would begin as readers and fail to become writers.
+    connection.isolation_level = None  # type: ignore[attr-defined]
+    connection.execute("PRAGMA foreign_keys = ON")  # type: ignore[attr-defined]
+
+
+def _prepare_file(connection: Connection) -> None:
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+
+
+def _is_passing(error: SQLAlchemyError) -> bool:
+    if not isinstance(error, DBAPIError):
+        return False
+    text = str(error.orig).lower()
+    state = getattr(error.orig, "sqlstate", None)
+    lost = error.connection_invalidated or "connection refused" in text or "server closed the connection" in text
+    return lost or state in PASSING_STATES or "database is locked" in text or "database table is locked" in text
+
+
+def _remove_secrets(text: str, url: URL) -> str:
+    secrets = [str(url.password)] if url.password else []
+    secrets += [str(value) for name, value in url.query.items() if "pass" in name.lower()]
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    return text

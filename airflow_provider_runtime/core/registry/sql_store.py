@@ -1,0 +1,230 @@
+"""The registry's rows in a database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, Table, and_, or_, select, text, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from airflow_provider_runtime.core.registry import tables
+from airflow_provider_runtime.core.registry.ports import PeriodChange, PeriodRecord, Registration, RunRecord
+from airflow_provider_runtime.core.registry.store import DatasetRow, LeaseRow, SliceRow, VersionRow, to_datetime
+
+CLOCKS = {
+    "sqlite": "SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)",
+    "postgresql": "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
+}
+RUN_TIMES = ("started_at", "finished_at", "published_at")
+RUN_DOCUMENTS = ("report", "error")
+
+
+class SqlStore:
+    """Rows through one connection, within its transaction."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def now_millis(self) -> int:
+        """Return the database's time, which all processes share."""
+        return int(self._connection.execute(text(CLOCKS[self._connection.dialect.name])).scalar_one())
+
+    def find_digest(self, kind: str, id: str, version: int) -> str | None:
+        """Find the digest that a definition was used with."""
+        row = self._find(tables.definitions, kind=kind, id=id, version=version)
+        return None if row is None else row["digest"]
+
+    def add_digest(self, kind: str, id: str, version: int, digest: str, run_id: str) -> None:
+        """Keep the digest of a definition."""
+        self._put(tables.definitions, kind=kind, id=id, version=version, digest=digest, first_run_id=run_id)
+
+    def find_run(self, key: str) -> RunRecord | None:
+        """Find a run by digest or run id."""
+        row = self._find(tables.runs, snapshot_sha256=key) or self._find(tables.runs, run_id=key)
+        return None if row is None else _make_run(row)
+
+    def put_run(self, run: RunRecord) -> None:
+        """Keep a run."""
+        values = {column.name: getattr(run, column.name) for column in tables.runs.columns}
+        values |= {name: _to_millis(values[name]) for name in RUN_TIMES}
+        values |= {name: _dump(values[name]) for name in RUN_DOCUMENTS}
+        self._put(tables.runs, **values)
+
+    def list_runs(self, project: str | None, period: str | None, limit: int | None) -> list[RunRecord]:
+        """List runs, the latest first."""
+        columns = tables.runs.c
+        query = select(tables.runs).order_by(columns.started_at.desc(), columns.token.desc()).limit(limit)
+        if project is not None:
+            query = query.where(or_(columns.project_id == project, columns.project_name == project))
+        if period is not None:
+            query = query.where(columns.period == period)
+        return [_make_run(row) for row in self._connection.execute(query).mappings()]
+
+    def is_published(self, project_id: str, period: str) -> bool:
+        """Tell whether any run has succeeded."""
+        columns = tables.runs.c
+        published = and_(columns.project_id == project_id, columns.period == period, columns.published_at.is_not(None))
+        return self._connection.execute(select(columns.run_id).where(published).limit(1)).first() is not None
+
+    def find_lease(self, project_id: str, period: str) -> LeaseRow | None:
+        """Find a lease, held or not."""
+        row = self._find(tables.leases, project_id=project_id, period=period)
+        return None if row is None else LeaseRow(**row)
+
+    def list_held_leases(self, calendar: str, period: str) -> list[LeaseRow]:
+        """List the leases of a period that are held."""
+        return [LeaseRow(**row) for row in self._list(tables.leases, calendar=calendar, period=period, state="held")]
+
+    def put_lease(self, lease: LeaseRow) -> None:
+        """Keep a lease."""
+        self._put(tables.leases, **{column.name: getattr(lease, column.name) for column in tables.leases.columns})
+
+    def find_period(self, calendar: str, period: str) -> PeriodRecord | None:
+        """Find a period's status with its history."""
+        return next(iter(self._list_periods(calendar=calendar, period=period)), None)
+
+    def list_periods(self, calendar: str | None) -> list[PeriodRecord]:
+        """List statuses."""
+        return self._list_periods(**({} if calendar is None else {"calendar": calendar}))
+
+    def put_period(self, record: PeriodRecord, change: PeriodChange) -> None:
+        """Keep a status, and the change that led to it."""
+        key = {"calendar": record.calendar, "period": record.period}
+        self._put(tables.periods, **key, status=record.status)
+        self._put(
+            tables.period_changes,
+            **key,
+            number=len(record.history),
+            status=change.status,
+            previous=change.previous,
+            who=change.who,
+            reason=change.reason,
+            at=_to_millis(change.at),
+        )
+
+    def find_dataset(self, reference: str) -> DatasetRow | None:
+        """Find a dataset by id or name."""
+        row = self._find(tables.datasets, dataset_id=reference) or self._find(tables.datasets, name=reference)
+        return None if row is None else DatasetRow(**row)
+
+    def list_datasets(self) -> list[DatasetRow]:
+        """List datasets by name."""
+        return sorted((DatasetRow(**row) for row in self._list(tables.datasets)), key=lambda row: row.name)
+
+    def put_dataset(self, row: DatasetRow) -> None:
+        """Keep a dataset."""
+        self._put(tables.datasets, dataset_id=row.dataset_id, name=row.name, latest_version=row.latest_version)
+
+    def find_current_slice(self, dataset_id: str, period: str) -> SliceRow | None:
+        """Find the slice of a period that the latest version reads."""
+        row = self._find(tables.slices, dataset_id=dataset_id, period=period, replaced_in=None)
+        return None if row is None else _make_slice(row)
+
+    def list_slices(self, dataset_id: str, version: int) -> list[SliceRow]:
+        """List the slices of a version."""
+        columns = tables.slices.c
+        query = select(tables.slices).where(
+            columns.dataset_id == dataset_id,
+            columns.first_version <= version,
+            or_(columns.replaced_in.is_(None), columns.replaced_in > version),
+        )
+        found = [_make_slice(row) for row in self._connection.execute(query).mappings()]
+        # Sorted here: databases differ in how they order text.
+        return sorted(found, key=lambda row: row.period)
+
+    def add_slice(self, row: SliceRow) -> None:
+        """Add a slice."""
+        values = {column.name: getattr(row, column.name) for column in tables.slices.columns}
+        self._connection.execute(tables.slices.insert().values(**values | {"definition": _dump(row.definition)}))
+
+    def end_slice(self, dataset_id: str, period: str, replaced_in: int) -> None:
+        """Let later versions no longer read the current slice."""
+        columns = tables.slices.c
+        current = and_(columns.dataset_id == dataset_id, columns.period == period, columns.replaced_in.is_(None))
+        self._connection.execute(update(tables.slices).where(current).values(replaced_in=replaced_in))
+
+    def find_version(self, dataset_id: str, version: int) -> VersionRow | None:
+        """Find a version."""
+        row = self._find(tables.versions, dataset_id=dataset_id, version=version)
+        return None if row is None else _make_version(row)
+
+    def list_versions(self, dataset_id: str) -> list[VersionRow]:
+        """List versions, ascending."""
+        found = [_make_version(row) for row in self._list(tables.versions, dataset_id=dataset_id)]
+        return sorted(found, key=lambda row: row.version)
+
+    def add_version(self, row: VersionRow) -> None:
+        """Add a version."""
+        values = {column.name: getattr(row, column.name) for column in tables.versions.columns}
+        self._connection.execute(tables.versions.insert().values(**values | {"definition": _dump(row.definition)}))
+
+    def find_registration(self, snapshot_sha256: str, output_seq: int, uri: str) -> Registration | None:
+        """Find what became of a slice that was registered before."""
+        row = self._find(tables.registrations, snapshot_sha256=snapshot_sha256, output_seq=output_seq, uri=uri)
+        return None if row is None else _make_registration(row)
+
+    def list_registrations(self, snapshot_sha256: str, token: int) -> list[Registration]:
+        """List what an attempt registered."""
+        found = self._list(tables.registrations, snapshot_sha256=snapshot_sha256, token=token)
+        return sorted((_make_registration(row) for row in found), key=lambda item: item.output_seq)
+
+    def add_registration(self, snapshot_sha256: str, token: int, registration: Registration) -> None:
+        """Remember an answer."""
+        values = {name: getattr(registration, name) for name in Registration.__slots__}
+        self._put(tables.registrations, snapshot_sha256=snapshot_sha256, token=token, **values)
+
+    def _list_periods(self, **key: str) -> list[PeriodRecord]:
+        histories: dict[tuple[str, str], list[PeriodChange]] = {}
+        for row in sorted(self._list(tables.period_changes, **key), key=lambda row: row["number"]):
+            change = PeriodChange(row["status"], row["previous"], row["who"], row["reason"], to_datetime(row["at"]))
+            histories.setdefault((row["calendar"], row["period"]), []).append(change)
+        return [
+            PeriodRecord(*name, last[-1].status, last[-1].who, last[-1].reason, last[-1].at, tuple(last))
+            for name, last in sorted(histories.items())
+        ]
+
+    def _list(self, table: Table, **key: Any) -> list[RowMapping]:
+        conditions = [
+            table.c[name].is_(None) if value is None else table.c[name] == value for name, value in key.items()
+        ]
+        return list(self._connection.execute(select(table).where(*conditions)).mappings())
+
+    def _find(self, table: Table, **key: Any) -> RowMapping | None:
+        return next(iter(self._list(table, **key)), None)
+
+    def _put(self, table: Table, **values: Any) -> None:
+        insert = sqlite.insert if self._connection.dialect.name == "sqlite" else postgresql.insert
+        keys = [column.name for column in table.primary_key.columns]
+        changes = {name: value for name, value in values.items() if name not in keys}
+        statement = insert(table).values(**values).on_conflict_do_update(index_elements=keys, set_=changes)
+        self._connection.execute(statement)
+
+
+def _to_millis(moment: datetime | None) -> int | None:
+    return None if moment is None else round(moment.timestamp() * 1000)
+
+
+def _dump(document: Mapping[str, Any] | None) -> str | None:
+    return None if document is None else json.dumps(document, sort_keys=True, ensure_ascii=True, default=str)
+
+
+def _make_run(row: RowMapping) -> RunRecord:
+    values: dict[str, Any] = dict(row)
+    values |= {name: None if row[name] is None else to_datetime(row[name]) for name in RUN_TIMES}
+    values |= {name: None if row[name] is None else json.loads(row[name]) for name in RUN_DOCUMENTS}
+    return RunRecord(**values)
+
+
+def _make_slice(row: RowMapping) -> SliceRow:
+    return SliceRow(**{**row, "definition": json.loads(row["definition"])})
+
+
+def _make_version(row: RowMapping) -> VersionRow:
+    return VersionRow(**{**row, "definition": json.loads(row["definition"])})
+
+
+def _make_registration(row: RowMapping) -> Registration:
+    return Registration(**{name: row[name] for name in Registration.__slots__})

@@ -1,0 +1,137 @@
+"""The registry's rules over any store: each public method is one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from airflow_provider_runtime.core.errors import PeriodError, Problem, RuntimeProviderError
+from airflow_provider_runtime.core.model.period import PeriodStatus
+from airflow_provider_runtime.core.registry import attempts, slices
+from airflow_provider_runtime.core.registry.ports import (
+    LEASE_SECONDS,
+    Attempt,
+    DatasetSummary,
+    DatasetVersion,
+    PeriodChange,
+    PeriodRecord,
+    PeriodUpdate,
+    Registration,
+    RunRecord,
+    RunStart,
+    SliceWrite,
+    UsedDefinition,
+)
+from airflow_provider_runtime.core.registry.store import Store, to_datetime
+
+T = TypeVar("T")
+
+
+class TransactionalRegistry:
+    """A registry for which a subclass runs transactions. Write transactions run one after the other."""
+
+    def _read(self, work: Callable[[Store], T]) -> T:
+        raise NotImplementedError
+
+    def _write(self, work: Callable[[Store], T]) -> T:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Let go of connections."""
+
+    def check_definitions(self, definitions: Sequence[UsedDefinition]) -> list[Problem]:
+        """Return a CATALOG_005 for each definition that was used before with other content."""
+        return self._read(lambda store: attempts.check_definitions(store, definitions))
+
+    def begin_attempt(
+        self, start: RunStart, *, holder: str, lease_seconds: float = LEASE_SECONDS, resume_token: int | None = None
+    ) -> Attempt:
+        """Take the lease of the run's project and period."""
+        outcome = self._write(lambda store: attempts.begin(store, start, holder, lease_seconds, resume_token))
+        if isinstance(outcome, RuntimeProviderError):
+            raise outcome
+        return outcome
+
+    def heartbeat(self, attempt: Attempt) -> None:
+        """Lengthen the lease."""
+        self._write(lambda store: attempts.heartbeat(store, attempt))
+
+    def finish_attempt(
+        self, attempt: Attempt, slices: Sequence[SliceWrite], report: Mapping[str, Any]
+    ) -> tuple[Registration, ...]:
+        """Register the slices, record success and give the lease back."""
+        return self._write(lambda store: attempts.finish(store, attempt, slices, report))
+
+    def fail_attempt(self, attempt: Attempt, error: Mapping[str, Any], report: Mapping[str, Any] | None = None) -> bool:
+        """Record the failure and give the lease back."""
+        return self._write(lambda store: attempts.fail(store, attempt, error, report))
+
+    def find_run(self, key: str) -> RunRecord | None:
+        """Find a run by its snapshot's digest or its run id."""
+        return self._read(lambda store: store.find_run(key))
+
+    def list_runs(
+        self, *, project: str | None = None, period: str | None = None, limit: int | None = None
+    ) -> list[RunRecord]:
+        """List runs, the latest first."""
+        return self._read(lambda store: store.list_runs(project, period, limit))
+
+    def is_published(self, project_id: str, period: str) -> bool:
+        """Tell whether a run of the project has succeeded for the period."""
+        return self._read(lambda store: store.is_published(project_id, period))
+
+    def get_period(self, calendar: str, period: str) -> PeriodRecord:
+        """Return the status of a period; open when nobody has set it."""
+        return self._read(lambda store: store.find_period(calendar, period)) or PeriodRecord(calendar, period, "open")
+
+    def list_periods(self, calendar: str | None = None) -> list[PeriodRecord]:
+        """List the periods whose status was ever set."""
+        return self._read(lambda store: store.list_periods(calendar))
+
+    def set_period_status(
+        self, calendar: str, period: str, status: PeriodStatus, *, who: str, reason: str
+    ) -> PeriodUpdate:
+        """Change a period's status; locking revokes the attempts that are under way."""
+        return self._write(lambda store: _set_period_status(store, calendar, period, status, who, reason))
+
+    def list_datasets(self) -> list[DatasetSummary]:
+        """List the registered datasets by name."""
+        return self._read(slices.list_datasets)
+
+    def list_versions(self, reference: str) -> list[DatasetVersion]:
+        """List a dataset's versions, without their slices."""
+        return self._read(lambda store: slices.list_versions(store, reference))
+
+    def find_version(self, reference: str, version: int | None = None) -> DatasetVersion | None:
+        """Find a version of a dataset with its slices."""
+        return self._read(lambda store: slices.find_version(store, reference, version))
+
+
+def _set_period_status(
+    store: Store, calendar: str, period: str, status: PeriodStatus, who: str, reason: str
+) -> PeriodUpdate:
+    record = store.find_period(calendar, period) or PeriodRecord(calendar, period, "open")
+    if record.status == "locked" and status != "locked":
+        message = f"period {period} of calendar '{calendar}' was locked by {record.who}: {record.reason}"
+        raise PeriodError(Problem("PERIOD_002", message, "a locked period never changes again"))
+    if record.status == status:
+        return PeriodUpdate(record)
+    moment = to_datetime(store.now_millis())
+    change = PeriodChange(status, record.status, who, reason, moment)
+    changed = PeriodRecord(calendar, period, status, who, reason, moment, (*record.history, change))
+    store.put_period(changed, change)
+    return PeriodUpdate(changed, _revoke(store, calendar, period, status, reason))
+
+
+def _revoke(store: Store, calendar: str, period: str, status: PeriodStatus, reason: str) -> tuple[RunRecord, ...]:
+    revoked = []
+    for lease in store.list_held_leases(calendar, period) if status == "locked" else []:
+        store.put_lease(replace(lease, state="revoked"))
+        run = store.find_run(lease.snapshot_sha256)
+        if run is not None and run.token == lease.token:
+            error = {"code": "PERIOD_002", "message": f"period {period} was locked while it ran: {reason}"}
+            run = replace(run, status="revoked", finished_at=to_datetime(store.now_millis()), error=error)
+            store.put_run(run)
+            revoked.append(run)
+    return tuple(revoked)
