@@ -1,4 +1,4 @@
-"""How problems are shown: to a person with the source line and a caret, as JSON, and as annotations of a pull request."""
+"""How problems are shown: as text with the source line and a caret, as JSON, and as annotations of a pull request."""
 
 from __future__ import annotations
 

@@ -153,9 +153,10 @@ def _index(
 ) -> dict[str, tuple[Definition[Versioned], ...]]:
     """Group versions by id, and by every name that an id has; an id wins over another's name."""
     ordered = sorted(definitions, key=lambda found: found.model.version)
-    by_id: dict[str, tuple[Definition[Versioned], ...]] = {}
+    grouped: dict[str, list[Definition[Versioned]]] = {}
     for found in ordered:
-        by_id[found.model.id] = (*by_id.get(found.model.id, ()), found)
+        grouped.setdefault(found.model.id, []).append(found)
+    by_id = {identifier: tuple(versions) for identifier, versions in grouped.items()}
     by_name = {name: by_id[identifier] for identifier, name in reversed(names)}
     return {**by_name, **by_id}
 

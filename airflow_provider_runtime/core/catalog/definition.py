@@ -16,8 +16,9 @@ from airflow_provider_runtime.core.model.base import Model, PlainValue
 
 Kind = Literal["calendar", "datasource", "resolver", "dataset", "project"]
 Path = tuple[str | int, ...]
-T = TypeVar("T", bound=Model)
+T = TypeVar("T", bound=Model, covariant=True)
 ALIASES = {"seq": "order", "order": "seq", "arguments": "parameters", "parameters": "arguments"}
+CANONICAL = {"order": "seq", "parameters": "arguments"}
 FREE_KEYS = frozenset({"selectors", "resolver_overrides", "options", "params"})
 """Mappings whose keys are the user's own."""
 
@@ -100,13 +101,15 @@ def _descend(node: Node | None, part: str | int) -> tuple[Node | None, Node] | N
 
 
 def format_path(path: Path) -> str:
-    """Write a path as people do; inside an operation, relative to its arguments."""
-    if len(path) >= 2 and path[0] == "operations" and isinstance(path[1], int):
-        path = path[2:] if len(path) > 2 else path
-        path = path[1:] if path[0] in {"arguments", "parameters"} and len(path) > 1 else path
+    """Write a path as people do: operations[0].arguments.assignments[1].expression."""
     text = ""
-    for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    for position, part in enumerate(path):
+        if isinstance(part, int):
+            text += f"[{part}]"
+            continue
+        if position == 2 and path[0] == "operations":
+            part = CANONICAL.get(part, part)
+        text += f".{part}" if text else part
     return text
 
 
@@ -120,7 +123,12 @@ class Definition(Generic[T]):
     value: Value = field(default=None, repr=False)
 
     @classmethod
-    def from_model(cls, kind: Kind, model: T, file: str = "<built-in>") -> Definition[T]:
+    def from_model(
+        cls,
+        kind: Kind,
+        model: T,  # type: ignore[misc]  # nothing of a definition changes, so its type may be covariant
+        file: str = "<built-in>",
+    ) -> Definition[T]:
         """Return a definition that stands in no file."""
         return cls(kind, model, SourceMap(SourceText(file, "")))
 

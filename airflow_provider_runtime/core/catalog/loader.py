@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar, cast
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition, Kind, SourceMap
@@ -29,6 +30,8 @@ from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.model.resolver import Resolver
 from airflow_provider_runtime.core.suggest import find_nearest, list_names
 
+Key = TypeVar("Key", str, tuple[str, int])
+Kept = TypeVar("Kept", bound=Model)
 SUFFIXES = (".yaml", ".yml")
 
 
@@ -61,25 +64,20 @@ class _Collection:
         """Keep a definition; a second one with its id and version is a problem."""
         model = definition.model
         if isinstance(model, Calendar):
-            self._keep(self.calendars, model.id, definition)  # type: ignore[arg-type]
+            self._keep(self.calendars, model.id, cast("Definition[Calendar]", definition))
         elif isinstance(model, Datasource):
-            self._keep(self.datasources, model.id, definition)  # type: ignore[arg-type]
+            self._keep(self.datasources, model.id, cast("Definition[Datasource]", definition))
         elif isinstance(model, Resolver):
-            self._keep(self.resolvers, (model.id, model.version), definition)  # type: ignore[arg-type]
+            self._keep(self.resolvers, (model.id, model.version), cast("Definition[Resolver]", definition))
         elif isinstance(model, Dataset):
-            self._keep(self.datasets, (model.id, model.version), definition)  # type: ignore[arg-type]
+            self._keep(self.datasets, (model.id, model.version), cast("Definition[Dataset]", definition))
         elif isinstance(model, Project):
-            self._keep(self.projects, (model.id, model.version), definition)  # type: ignore[arg-type]
+            self._keep(self.projects, (model.id, model.version), cast("Definition[Project]", definition))
 
-    def _keep(
-        self,
-        kept: dict[str, Definition[Model]] | dict[tuple[str, int], Definition[Model]],
-        key: str | tuple[str, int],
-        definition: Definition[Model],
-    ) -> None:
-        first = kept.get(key)  # type: ignore[call-overload]
+    def _keep(self, kept: dict[Key, Definition[Kept]], key: Key, definition: Definition[Kept]) -> None:
+        first = kept.get(key)
         if first is None:
-            kept[key] = definition  # type: ignore[index]
+            kept[key] = definition
             return
         place = first.locate("id")
         label = f"{key[0]}' version {key[1]}" if isinstance(key, tuple) else f"{key}'"
@@ -117,8 +115,8 @@ def load_texts(texts: dict[str, str], root: Path | str = ".") -> LoadResult:
     return build_catalog((parse_text(text, name) for name, text in texts.items()), Path(root))
 
 
-def build_catalog(files: Iterator[ParsedFile], root: Path, added: Catalog | None = None) -> LoadResult:
-    """Make a catalog of parsed files, and of another catalog's definitions that they do not define themselves."""
+def build_catalog(files: Iterable[ParsedFile], root: Path) -> LoadResult:
+    """Make a catalog of parsed files and check it."""
     collection = _Collection()
     for parsed in files:
         collection.problems.extend(parsed.problems)

@@ -80,9 +80,15 @@ def _translate(details: ErrorDetails, source: SourceMap, model: type[BaseModel])
         return Problem("CATALOG_002", details["msg"], context.get("hint"), source.locate(*path))
     sayer = SAYERS.get(kind)
     message, hint = sayer(details, context) if sayer else (_lower(details["msg"]), None)
-    field = format_path(path)
+    field = _name_last(path)
     message = f"{field}: {message}" if field else message
     return Problem("CATALOG_002", message, hint, source.locate(*path, key=key))
+
+
+def _name_last(path: Path) -> str:
+    """Return the last key of a path, with the number of the entry when one of a list is meant."""
+    last = next((position for position in reversed(range(len(path))) if isinstance(path[position], str)), 0)
+    return format_path(path[last:])
 
 
 def _clean_path(loc: tuple[int | str, ...]) -> tuple[Path, bool]:

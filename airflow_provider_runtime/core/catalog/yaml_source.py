@@ -1,6 +1,6 @@
 """YAML text to trees whose every node knows its place.
 
-The parser is libyaml's; resolving scalars, anchors, merge keys and the limits that keep hostile files harmless are here.
+The parser is libyaml's; scalars, anchors, merge keys and the limits that keep hostile files harmless are here.
 A document that is no YAML does not take its neighbours with it: the file is then read again, document by document.
 """
 
@@ -10,10 +10,10 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import yaml
-from yaml.cyaml import CParser
+from yaml.cyaml import CParser  # type: ignore[attr-defined]
 
 from airflow_provider_runtime.core.catalog.scalars import ScalarValue, resolve_plain
 from airflow_provider_runtime.core.errors import Location, Problem
@@ -111,7 +111,7 @@ class ParsedFile:
     problems: list[Problem] = field(default_factory=list)
 
 
-class _Unreadable(Exception):
+class _UnreadableError(Exception):
     """Stops the reading of a document."""
 
     def __init__(self, message: str, offset: int, hint: str | None = None) -> None:
@@ -141,12 +141,12 @@ def parse_text(text: str, name: str) -> ParsedFile:
     try:
         parsed.documents = _read_documents(source, 0, len(text), parsed.problems)
         return parsed
-    except _Unreadable:
+    except _UnreadableError:
         parsed = ParsedFile()
     for start, end in _split_documents(text):
         try:
             parsed.documents += _read_documents(source, start, end, parsed.problems)
-        except _Unreadable as error:
+        except _UnreadableError as error:
             location = source.locate(error.offset)
             parsed.problems.append(Problem("CATALOG_001", error.message, error.hint, location))
             parsed.documents.append(Document(source, None, broken=True))
@@ -174,16 +174,21 @@ def _read_documents(source: SourceText, start: int, end: int, problems: list[Pro
     chunk = source.text if (start, end) == (0, len(source.text)) else source.text[start:end]
     bad = UNPRINTABLE.search(chunk)
     if bad:
-        raise _Unreadable(f"character U+{ord(bad[0]):04X} is not allowed in YAML", start + bad.start(), "remove it")
+        raise _UnreadableError(
+            f"character U+{ord(bad[0]):04X} is not allowed in YAML", start + bad.start(), "remove it"
+        )
     found: list[Problem] = []
     try:
         documents = list(_Composer(source, chunk, start, found).compose())
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
+        if error.context_mark and mark and mark.index >= len(chunk.rstrip()):
+            # Something is not closed: where it begins says more than the end of the text.
+            mark = error.context_mark
         offset = start + (mark.index if mark else 0)
-        raise _Unreadable(_describe_yaml_error(error), offset, _hint_yaml_error(source.text, offset)) from error
+        raise _UnreadableError(_describe_yaml_error(error), offset, _hint_yaml_error(source.text, offset)) from error
     except (yaml.YAMLError, UnicodeError, ValueError) as error:
-        raise _Unreadable("not valid YAML", start) from error
+        raise _UnreadableError("not valid YAML", start) from error
     problems.extend(found)
     return documents
 
@@ -214,29 +219,32 @@ class _Composer:
 
     def compose(self) -> Iterator[Document]:
         """Yield every document."""
-        parser = self._parser
         while True:
-            event = parser.get_event()
+            event = self._next_event()
             if isinstance(event, yaml.StreamEndEvent) or event is None:
                 return
             if isinstance(event, yaml.DocumentStartEvent):
                 self._anchors, self._alias_nodes, self._broken = {}, 0, False
-                root = self._compose_node(parser.get_event(), 0)
+                root = self._compose_node(self._next_event(), 0)
                 empty = root.entries is None and root.items is None and root.scalar is None
                 yield Document(self._source, None if empty else root, self._broken)
 
-    def _compose_node(self, event: yaml.Event, depth: int) -> Node:
+    def _next_event(self) -> Any:
+        """Return libyaml's next event; its stubs know neither marks nor anchors."""
+        return self._parser.get_event()
+
+    def _compose_node(self, event: Any, depth: int) -> Node:
         if isinstance(event, yaml.AliasEvent):
             return self._follow_alias(event)
         start = self._offset + event.start_mark.index
         if event.tag is not None:
-            raise _Unreadable(f"tag '{event.tag}' is not allowed", start, "remove the tag; write plain values")
+            raise _UnreadableError(f"tag '{event.tag}' is not allowed", start, "remove the tag; write plain values")
         if event.anchor is not None:
             self._anchors[event.anchor] = None
         if isinstance(event, yaml.ScalarEvent):
             node = self._make_scalar(event, start)
         elif depth >= MAX_DEPTH:
-            raise _Unreadable(f"nested deeper than {MAX_DEPTH} levels", start)
+            raise _UnreadableError(f"nested deeper than {MAX_DEPTH} levels", start)
         elif isinstance(event, yaml.MappingStartEvent):
             node = self._compose_mapping(start, depth)
         else:
@@ -245,40 +253,45 @@ class _Composer:
             self._anchors[event.anchor] = node
         return node
 
-    def _make_scalar(self, event: yaml.ScalarEvent, start: int) -> Node:
+    def _make_scalar(self, event: Any, start: int) -> Node:
         style = STYLES[event.style]
         text = event.value
         value = resolve_plain(text) if style == "plain" else text
         return Node(start, self._offset + event.end_mark.index, style, value, text)
 
-    def _follow_alias(self, event: yaml.AliasEvent) -> Node:
+    def _follow_alias(self, event: Any) -> Node:
         start = self._offset + event.start_mark.index
         if event.anchor not in self._anchors:
-            raise _Unreadable(f"alias '*{event.anchor}' has no anchor", start, f"define &{event.anchor} before it")
+            raise _UnreadableError(f"alias '*{event.anchor}' has no anchor", start, f"define &{event.anchor} before it")
         node = self._anchors[event.anchor]
         if node is None:
-            raise _Unreadable(f"alias '*{event.anchor}' stands inside what it stands for", start)
+            raise _UnreadableError(f"alias '*{event.anchor}' stands inside what it stands for", start)
         self._alias_nodes += node.size
         if self._alias_nodes > MAX_ALIAS_NODES:
-            raise _Unreadable(f"aliases expand to more than {MAX_ALIAS_NODES} values", start, "write fewer aliases")
+            raise _UnreadableError(
+                f"aliases expand to more than {MAX_ALIAS_NODES} values", start, "write fewer aliases"
+            )
         return node
+
+    def _end_of(self, event: Any) -> int:
+        return self._offset + int(event.end_mark.index)
 
     def _compose_list(self, start: int, depth: int) -> Node:
         items: list[Node] = []
         size = 1
-        while not isinstance(event := self._parser.get_event(), yaml.SequenceEndEvent):
+        while not isinstance(event := self._next_event(), yaml.SequenceEndEvent):
             item = self._compose_node(event, depth + 1)
             items.append(item)
             size += item.size
-        return Node(start, self._offset + event.end_mark.index, items=items, size=size)
+        return Node(start, self._end_of(event), items=items, size=size)
 
     def _compose_mapping(self, start: int, depth: int) -> Node:
         entries: dict[str, tuple[Node, Node]] = {}
         merges: list[Node] = []
         size = 1
-        while not isinstance(event := self._parser.get_event(), yaml.MappingEndEvent):
+        while not isinstance(event := self._next_event(), yaml.MappingEndEvent):
             key = self._compose_node(event, depth + 1)
-            value = self._compose_node(self._parser.get_event(), depth + 1)
+            value = self._compose_node(self._next_event(), depth + 1)
             size += 1 + value.size
             if key.style == "plain" and key.text == "<<":
                 merges.append(value)
@@ -286,11 +299,11 @@ class _Composer:
                 self._add_entry(entries, key, value)
         for merge in merges:
             self._merge(entries, merge)
-        return Node(start, self._offset + event.end_mark.index, entries=entries, size=size)
+        return Node(start, self._end_of(event), entries=entries, size=size)
 
     def _add_entry(self, entries: dict[str, tuple[Node, Node]], key: Node, value: Node) -> None:
         if key.style == "none":
-            raise _Unreadable("a key must be a text, not a list or a mapping", key.start)
+            raise _UnreadableError("a key must be a text, not a list or a mapping", key.start)
         if key.text not in entries:
             entries[key.text] = (key, value)
             return
@@ -308,6 +321,6 @@ class _Composer:
     def _merge(self, entries: dict[str, tuple[Node, Node]], merged: Node) -> None:
         for node in merged.items if merged.items is not None else [merged]:
             if node.entries is None:
-                raise _Unreadable("a merge key '<<' takes a mapping or a list of mappings", node.start)
+                raise _UnreadableError("a merge key '<<' takes a mapping or a list of mappings", node.start)
             for key, entry in node.entries.items():
                 entries.setdefault(key, entry)

@@ -15,7 +15,7 @@ NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 MAX_VERSION = 2**31 - 1
 LONGEST_IDENTIFIER = 200
 
-PlainValue: TypeAlias = "None | bool | int | str | list[PlainValue] | dict[str, PlainValue]"
+PlainValue: TypeAlias = "bool | int | str | list[PlainValue] | dict[str, PlainValue] | None"
 
 
 class Model(BaseModel):

@@ -92,3 +92,22 @@ class Column(Model):
             DEFAULT_PRECISION if self.precision is None else self.precision,
             DEFAULT_SCALE if self.scale is None else self.scale,
         )
+
+
+SYSTEM_COLUMN_NAMES = frozenset(
+    {
+        "_row_id",
+        "_source_dataset",
+        "_operation_seq",
+        "_created_by_run",
+        "_created_at",
+        "_updated_at",
+        "_deleted",
+        "_labels",
+        "_period",
+        "_period_from",
+        "_period_to",
+    }
+)
+"""Columns that the engine adds to every working dataset; none of them can be declared."""
+TEMPORAL_COLUMN_NAMES = frozenset({"_period", "_period_from", "_period_to"})

@@ -1,0 +1,130 @@
+"""Calendars: levels from coarse to fine; periods that do not overlap and lie inside their parents."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from airflow_provider_runtime.core.catalog.definition import Definition, Path
+from airflow_provider_runtime.core.errors import Problem
+from airflow_provider_runtime.core.model.period import GREGORIAN, Calendar, Level, Period
+from airflow_provider_runtime.core.suggest import suggest
+
+ANY_LEVEL = "any"
+TOKEN_PATTERNS = {
+    "year": "[0-9]{4}",
+    "quarter": "[1-4]",
+    "month": "[0-9]{1,2}",
+    "week": "[0-9]{1,2}",
+    "day": "[0-9]{1,3}",
+}
+
+
+def check_calendar(definition: Definition[Calendar]) -> list[Problem]:
+    """Return what is wrong with a calendar."""
+    return _CalendarCheck(definition).run()
+
+
+class _CalendarCheck:
+    def __init__(self, definition: Definition[Calendar]) -> None:
+        self._definition = definition
+        self._calendar = definition.model
+        self._problems: list[Problem] = []
+        self._levels = {level.name: level for level in reversed(self._calendar.levels)}
+        self._indexes: dict[str, int] = {}
+        for index, period in enumerate(self._calendar.periods):
+            self._indexes.setdefault(period.identifier, index)
+
+    def run(self) -> list[Problem]:
+        if self._calendar.id == GREGORIAN.id:
+            self._report(("id",), "calendar 'gregorian' is built in", "choose another id", code="CATALOG_003")
+        seen: list[str] = []
+        for index, level in enumerate(self._calendar.levels):
+            self._check_level(index, level, seen)
+            seen.append(level.name)
+        for index, period in enumerate(self._calendar.periods):
+            self._check_period(index, period)
+        for name in self._levels:
+            self._check_overlaps(name)
+        return self._problems
+
+    def _report(self, path: Path, message: str, hint: str | None = None, *, code: str = "CATALOG_002") -> None:
+        self._problems.append(Problem(code, message, hint, self._definition.locate(*path)))
+
+    def _check_level(self, index: int, level: Level, seen: list[str]) -> None:
+        path: Path = ("levels", index)
+        if level.name in seen:
+            self._report((*path, "name"), f"level '{level.name}' is given twice", "keep one of them")
+        if level.name == ANY_LEVEL:
+            self._report((*path, "name"), "'any' cannot be the name of a level", "resolvers use it for all levels")
+        parent = level.parent_level
+        if parent is None or parent in seen:
+            return
+        if parent in self._levels:
+            message = f"level '{level.name}' stands before or is its parent '{parent}'"
+            self._report((*path, "parent_level"), message, "order the levels from coarse to fine")
+        else:
+            message = f"unknown level '{parent}'"
+            self._report((*path, "parent_level"), message, suggest(parent, self._levels), code="CATALOG_004")
+
+    def _check_period(self, index: int, period: Period) -> None:
+        path: Path = ("periods", index)
+        first = self._indexes[period.identifier]
+        if first != index:
+            line = self._definition.locate("periods", first, "identifier").line
+            message = f"period '{period.identifier}' is given twice"
+            self._report((*path, "identifier"), message, f"the first one is in line {line}")
+        level = self._levels.get(period.level)
+        if level is None:
+            message = f"unknown level '{period.level}'"
+            self._report((*path, "level"), message, suggest(period.level, self._levels), code="CATALOG_004")
+        elif not _fits_pattern(period.identifier, level.identifier_pattern):
+            message = (
+                f"identifier '{period.identifier}' does not fit the pattern '{level.identifier_pattern}' of its level"
+            )
+            self._report((*path, "identifier"), message)
+        if period.start_date > period.end_date:
+            message = f"period '{period.identifier}' ends on {period.end_date}, before it starts on {period.start_date}"
+            self._report((*path, "end_date"), message, "both dates are inclusive")
+        if period.parent is not None:
+            self._check_parent((*path, "parent"), period, period.parent, level)
+
+    def _check_parent(self, path: Path, period: Period, identifier: str, level: Level | None) -> None:
+        index = self._indexes.get(identifier)
+        if index is None:
+            self._report(path, f"unknown parent period '{identifier}'", suggest(identifier, self._indexes))
+            return
+        parent = self._calendar.periods[index]
+        if level is not None and parent.level != level.parent_level:
+            expected = f"a period of level '{level.parent_level}'" if level.parent_level else "no parent"
+            message = f"parent '{identifier}' is of level '{parent.level}', expected {expected}"
+            self._report(path, message)
+        elif not (parent.start_date <= period.start_date and period.end_date <= parent.end_date):
+            message = f"period '{period.identifier}' is not inside its parent '{identifier}'"
+            self._report(path, message, f"'{identifier}' is from {parent.start_date} to {parent.end_date}")
+
+    def _check_overlaps(self, level: str) -> None:
+        at_level = [
+            (period.start_date, period.end_date, index)
+            for index, period in enumerate(self._calendar.periods)
+            if period.level == level
+            and period.start_date <= period.end_date
+            and self._indexes[period.identifier] == index
+        ]
+        for earlier, later in pairwise(sorted(at_level)):
+            if later[0] <= earlier[1]:
+                first, second = self._calendar.periods[earlier[2]], self._calendar.periods[later[2]]
+                message = f"period '{second.identifier}' overlaps '{first.identifier}' at level '{level}'"
+                hint = f"'{first.identifier}' ends on {first.end_date}; both dates are inclusive"
+                self._report(("periods", later[2], "start_date"), message, hint)
+
+
+def _fits_pattern(identifier: str, pattern: str | None) -> bool:
+    if pattern is None:
+        return True
+    parts = re.split(r"\{(\w+)(?::[^}]*)?\}", pattern)
+    regex = "".join(
+        re.escape(part) if index % 2 == 0 else TOKEN_PATTERNS.get(part.lower(), "[A-Za-z0-9._-]+")
+        for index, part in enumerate(parts)
+    )
+    return re.fullmatch(regex, identifier) is not None

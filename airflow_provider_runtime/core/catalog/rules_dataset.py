@@ -1,0 +1,242 @@
+"""Datasets: columns that can live together, lookups that lead somewhere and not back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from airflow_provider_runtime.core.catalog.catalog import Catalog
+from airflow_provider_runtime.core.catalog.definition import Definition, Path
+from airflow_provider_runtime.core.errors import Problem
+from airflow_provider_runtime.core.model.dataset import Dataset, DatasetTarget, Lookup, Table
+from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
+from airflow_provider_runtime.core.model.schema import (
+    DATE,
+    STRING,
+    SYSTEM_COLUMN_NAMES,
+    TEMPORAL_COLUMN_NAMES,
+    DataType,
+)
+from airflow_provider_runtime.core.suggest import suggest
+
+Version = tuple[str, int]
+NUMBERS = frozenset({"integer", "decimal"})
+TIMES = frozenset({"date", "timestamp"})
+
+
+def check_dataset(catalog: Catalog, definition: Definition[Dataset]) -> list[Problem]:
+    """Return what is wrong with a dataset."""
+    check = _DatasetCheck(catalog, definition)
+    check.run()
+    return check.problems
+
+
+class _DatasetCheck:
+    def __init__(self, catalog: Catalog, definition: Definition[Dataset]) -> None:
+        self._catalog, self._definition, self._dataset = catalog, definition, definition.model
+        self.problems: list[Problem] = []
+
+    def run(self) -> None:
+        """Check everything."""
+        self._check_table(("main_table",), self._dataset.main_table)
+        self._check_natural_key()
+        self._check_resolver()
+        seen: dict[str, int] = {}
+        for index, lookup in enumerate(self._dataset.lookups):
+            self._check_alias(index, lookup, seen)
+            self._check_target(("lookups", index), lookup)
+
+    def _report(self, code: str, path: Path, message: str, hint: str | None = None, *, key: bool = False) -> None:
+        self.problems.append(Problem(code, message, hint, self._definition.locate(*path, key=key)))
+
+    def _check_table(self, path: Path, table: Table) -> None:
+        seen: dict[str, str] = {}
+        for index, column in enumerate(table.columns):
+            place: Path = (*path, "columns", index, "name")
+            twin = seen.setdefault(column.name.lower(), column.name)
+            if column.name in SYSTEM_COLUMN_NAMES:
+                self._report("CATALOG_002", place, f"column name '{column.name}' is reserved", "the engine adds it")
+            elif twin is not column.name and twin == column.name:
+                self._report("CATALOG_002", place, f"column '{column.name}' is given twice", "keep one of them")
+            elif twin != column.name:
+                message = f"column '{column.name}' differs from '{twin}' only in case"
+                self._report("CATALOG_002", place, message, "rename one of them")
+        self._check_temporal_columns((*path, "temporal_columns"), table)
+
+    def _check_temporal_columns(self, path: Path, table: Table) -> None:
+        names = table.temporal_columns
+        seen: set[str] = set()
+        for key, name in (("period", names.period), ("from", names.from_), ("to", names.to)):
+            if name is None:
+                continue
+            if name in SYSTEM_COLUMN_NAMES - TEMPORAL_COLUMN_NAMES:
+                self._report("CATALOG_002", (*path, key), f"column name '{name}' is reserved", "the engine adds it")
+            if name.lower() in seen:
+                self._report("CATALOG_002", (*path, key), f"temporal column '{name}' is given twice")
+            seen.add(name.lower())
+            self._check_declared_twin((*path, key), table, name)
+
+    def _check_declared_twin(self, path: Path, table: Table, name: str) -> None:
+        twin = next((column.name for column in table.columns if column.name.lower() == name.lower()), name)
+        if twin != name:
+            self._report("CATALOG_002", path, f"column '{name}' differs from '{twin}' only in case", f"write '{twin}'")
+
+    def _check_natural_key(self) -> None:
+        names = [column.name for column in self._dataset.main_table.columns]
+        for index, name in enumerate(self._dataset.natural_key_columns):
+            path: Path = ("natural_key_columns", index)
+            if name not in names:
+                self._report("CATALOG_002", path, f"unknown column '{name}'", suggest(name, names))
+            if name in self._dataset.natural_key_columns[:index]:
+                self._report("CATALOG_002", path, f"column '{name}' is given twice", "keep one of them")
+
+    def _check_resolver(self) -> None:
+        identifier = self._dataset.resolver_id
+        if identifier is None or not is_unknown_resolver(self._catalog, identifier):
+            return
+        known = list(dict.fromkeys(found for found, _ in self._catalog.resolvers))
+        message = f"unknown resolver '{identifier}'"
+        self._report("CATALOG_004", ("resolver_id",), message, suggest(identifier, known))
+
+    def _check_alias(self, index: int, lookup: Lookup, seen: dict[str, int]) -> None:
+        path: Path = ("lookups", index, "alias")
+        if lookup.alias in seen:
+            message = f"lookup alias '{lookup.alias}' is given twice"
+            self._report("CATALOG_002", path, message, "every lookup has an alias of its own")
+        elif lookup.alias == self._dataset.main_table.name:
+            message = f"lookup alias '{lookup.alias}' is the name of the main table"
+            self._report("CATALOG_002", path, message, "choose another alias")
+        seen[lookup.alias] = index
+
+    def _check_target(self, path: Path, lookup: Lookup) -> None:
+        target = lookup.target
+        if not isinstance(target, DatasetTarget):
+            self._check_table((*path, "target"), target)
+            self._check_conditions(path, lookup, target)
+            return
+        found = self._find_target((*path, "target"), target)
+        if found is not None:
+            self._check_conditions(path, lookup, found.model.main_table)
+
+    def _find_target(self, path: Path, target: DatasetTarget) -> Definition[Dataset] | None:
+        found = self._catalog.find_dataset(target.id, target.version)
+        if found is not None:
+            if found.model.status == "disabled":
+                self._report("DATASET_002", (*path, "id"), f"dataset '{target.id}' is disabled")
+            return found
+        if self._catalog.is_broken("dataset", target.id) or self._catalog.find_registration(target.id):
+            return None
+        versions = self._catalog.list_dataset_versions(target.id)
+        if not versions:
+            names = [definition.model.name for definition in self._catalog.datasets.values()]
+            known = [key for key, _ in self._catalog.datasets]
+            message = f"dataset '{target.id}' not found"
+            self._report("DATASET_001", (*path, "id"), message, suggest(target.id, dict.fromkeys([*known, *names])))
+        elif target.version is None:
+            self._report("DATASET_002", (*path, "id"), f"dataset '{target.id}' has no active version")
+        else:
+            listed = [str(definition.model.version) for definition in versions]
+            message = f"dataset '{target.id}' has no version {target.version}"
+            self._report("DATASET_003", (*path, "version"), message, f"known are: {', '.join(listed[-8:])}")
+        return None
+
+    def _check_conditions(self, path: Path, lookup: Lookup, table: Table) -> None:
+        left = _list_columns(self._dataset.main_table)
+        right = _list_columns(table)
+        for index, condition in enumerate(lookup.join_conditions):
+            place: Path = (*path, "join_conditions", index)
+            source, target = left.get(condition.source_column), right.get(condition.target_column)
+            if source is None:
+                message = f"unknown column '{condition.source_column}' in '{self._dataset.main_table.name}'"
+                hint = suggest(condition.source_column, left)
+                self._report("CATALOG_002", (*place, "source_column"), message, hint)
+            if target is None:
+                message = f"unknown column '{condition.target_column}' in '{table.name}'"
+                hint = suggest(condition.target_column, right)
+                self._report("CATALOG_002", (*place, "target_column"), message, hint)
+            if source is not None and target is not None and not _can_meet(source, target):
+                message = f"column of type {source} cannot be compared with column of type {target}"
+                self._report("EXPR_004", (*place, "target_column"), message, "declare both with the same type")
+
+
+def is_unknown_resolver(catalog: Catalog, identifier: str) -> bool:
+    """Whether no resolver has this id; one with errors of its own counts as known."""
+    if identifier == REGISTRY_RESOLVER_ID or catalog.is_broken("resolver", identifier):
+        return False
+    return not catalog.list_resolver_versions(identifier)
+
+
+def _list_columns(table: Table) -> dict[str, DataType]:
+    """Return the columns of a table by name, its temporal ones included."""
+    names = table.temporal_columns
+    temporal: dict[str, DataType] = {}
+    if table.temporal_mode == "period":
+        temporal[names.period or "_period"] = STRING
+    elif table.temporal_mode == "bitemporal":
+        temporal[names.from_ or "_period_from"] = DATE
+        temporal[names.to or "_period_to"] = DATE
+    return {**temporal, **{column.name: column.data_type for column in table.columns}}
+
+
+def _can_meet(left: DataType, right: DataType) -> bool:
+    if {left.kind, right.kind} <= NUMBERS:
+        whole = max(_whole_digits(left), _whole_digits(right))
+        return whole + max(left.scale, right.scale) <= 38
+    return left.kind == right.kind or {left.kind, right.kind} <= TIMES
+
+
+def _whole_digits(data_type: DataType) -> int:
+    return data_type.precision - data_type.scale if data_type.kind == "decimal" else 20
+
+
+def check_lookup_cycles(catalog: Catalog) -> list[Problem]:
+    """Return a problem for each lookup that leads back to its own dataset."""
+    problems: list[Problem] = []
+    for definition in catalog.datasets.values():
+        for index, target in _list_targets(catalog, definition):
+            route = _find_route(catalog, target, definition)
+            if route is not None:
+                names = " -> ".join(found.model.name for found in [definition, *route])
+                place = definition.locate("lookups", index, "target", "id")
+                message = f"lookups form a cycle: {names}"
+                problems.append(Problem("CATALOG_002", message, "remove one of these lookups", place))
+    return problems
+
+
+def _list_targets(catalog: Catalog, definition: Definition[Dataset]) -> Iterator[tuple[int, Definition[Dataset]]]:
+    for index, lookup in enumerate(definition.model.lookups):
+        if isinstance(lookup.target, DatasetTarget):
+            found = catalog.find_dataset(lookup.target.id, lookup.target.version)
+            if found is not None:
+                yield index, found
+
+
+def _find_route(
+    catalog: Catalog, start: Definition[Dataset], goal: Definition[Dataset]
+) -> list[Definition[Dataset]] | None:
+    """Return the datasets from start to goal along lookups, both included."""
+    came_from: dict[Version, Definition[Dataset] | None] = {_key(start): None}
+    waiting = [start]
+    while waiting:
+        definition = waiting.pop()
+        if _key(definition) == _key(goal):
+            return _walk_back(came_from, definition)
+        for _, target in _list_targets(catalog, definition):
+            if _key(target) not in came_from:
+                came_from[_key(target)] = definition
+                waiting.append(target)
+    return None
+
+
+def _walk_back(
+    came_from: dict[Version, Definition[Dataset] | None], end: Definition[Dataset]
+) -> list[Definition[Dataset]]:
+    route: list[Definition[Dataset]] = []
+    step: Definition[Dataset] | None = end
+    while step is not None:
+        route.insert(0, step)
+        step = came_from[_key(step)]
+    return route
+
+
+def _key(definition: Definition[Dataset]) -> Version:
+    return definition.model.id, definition.model.version
