@@ -1,0 +1,95 @@
+"""A scenario's rows as the locations that the Spark job reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from airflow_provider_runtime.core.errors import Location, Problem
+from airflow_provider_runtime.core.model.dataset import Dataset, Table
+from airflow_provider_runtime.core.model.plan import PlanLocation
+from airflow_provider_runtime.core.model.scenario import ScenarioData
+from airflow_provider_runtime.scenarios.loading import LoadedScenario
+from airflow_provider_runtime.scenarios.values import to_text
+
+FILE_FORMATS = {".csv": ("csv", {"header": "true"}), ".parquet": ("parquet", {}), ".json": ("json", {})}
+
+
+def find_data(scenario: Iterable[ScenarioData], dataset: Dataset, table: Table) -> list[ScenarioData]:
+    """Return the data that a scenario gives for a table: for this version, or for every version."""
+    return [
+        entry
+        for entry in scenario
+        if entry.dataset in (dataset.id, dataset.name)
+        and entry.version in (None, dataset.version)
+        and (entry.table or dataset.main_table.name) == table.name
+    ]
+
+
+def make_locations(
+    entries: Iterable[ScenarioData], table: Table, chosen: tuple[PlanLocation, ...], folder: Path
+) -> tuple[PlanLocation, ...]:
+    """Return what is read in place of the locations that the resolver chose."""
+    found = [_make_location(entry, table, folder) for entry in entries] or [_make_rows((), table)]
+    if table.temporal_mode != "period":
+        return tuple(found)
+    periods = list(dict.fromkeys(location.period for location in chosen)) or [None]
+    return tuple(
+        location.model_copy(update={"period": period})
+        for location in found
+        for period in _take(periods, location, table)
+    )
+
+
+def _take(periods: list[str | None], location: PlanLocation, table: Table) -> list[str | None]:
+    """Return the periods that a location is read for; rows without a period column belong to one only."""
+    column = table.temporal_columns.period or "_period"
+    return periods if location.kind == "files" or column in location.columns else periods[:1]
+
+
+def _make_location(entry: ScenarioData, table: Table, folder: Path) -> PlanLocation:
+    if entry.rows is not None:
+        return _make_rows(entry.rows, table)
+    path = folder / str(entry.file)
+    file_format, options = FILE_FORMATS[path.suffix.lower()]
+    return PlanLocation(kind="files", format=file_format, uri=path.resolve().as_uri(), options=options)
+
+
+def _make_rows(rows: tuple[dict[str, object], ...], table: Table) -> PlanLocation:
+    """Return rows in memory, with every column that is declared or that a row names."""
+    names = [column.name for column in table.columns]
+    if table.temporal_mode == "bitemporal":
+        names += [table.temporal_columns.from_ or "_period_from", table.temporal_columns.to or "_period_to"]
+    columns = tuple(dict.fromkeys([*names, *(name for row in rows for name in row)]))
+    texts = tuple(tuple(to_text(row.get(column)) for column in columns) for row in rows)
+    return PlanLocation(kind="memory", columns=columns, rows=texts)
+
+
+def check_data(loaded: LoadedScenario, datasets: Iterable[Dataset]) -> list[Problem]:
+    """Return what is wrong with a scenario's data: datasets, tables and kinds of file that nobody knows."""
+    assert loaded.scenario is not None
+    assert loaded.source is not None
+    known = list(datasets)
+    problems = []
+    for index, entry in enumerate(loaded.scenario.data):
+        matching = [dataset for dataset in known if entry.dataset in (dataset.id, dataset.name)]
+        tables = {name for dataset in matching for name in _list_tables(dataset)}
+
+        def refuse(code: str, message: str, field: str, at: int = index) -> None:
+            location = loaded.source.locate("data", at, field) if loaded.source else Location()
+            problems.append(Problem(code, message, None, location))
+
+        if not matching:
+            refuse("DATASET_001", f"data is given for the dataset '{entry.dataset}', which is not defined", "dataset")
+        elif entry.table is not None and entry.table not in tables:
+            refuse("CATALOG_002", f"dataset '{entry.dataset}' has no table '{entry.table}'", "table")
+        if entry.file is not None and Path(entry.file).suffix.lower() not in FILE_FORMATS:
+            refuse("CATALOG_002", f"'{entry.file}' is no csv, parquet or json file", "file")
+    return problems
+
+
+def _list_tables(dataset: Dataset) -> list[str]:
+    return [
+        dataset.main_table.name,
+        *(lookup.target.name for lookup in dataset.lookups if lookup.target.type == "table"),
+    ]

@@ -1,0 +1,91 @@
+"""Compares what a scenario expects with what its run gave."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from airflow_provider_runtime.core.errors import Problem
+from airflow_provider_runtime.core.model.plan import PlanColumn
+from airflow_provider_runtime.core.model.scenario import ExpectedError, ExpectedOutput
+from airflow_provider_runtime.core.suggest import list_names, suggest
+from airflow_provider_runtime.scenarios.compare import Mismatch, compare_rows
+from airflow_provider_runtime.scenarios.values import ExpectedValueError, normalise_row, read_value, to_text
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenOutput:
+    """The columns and rows that an output operation wrote."""
+
+    columns: tuple[PlanColumn, ...]
+    rows: Sequence[tuple[object, ...]]
+
+
+def compare_output(expected: ExpectedOutput, written: WrittenOutput | None, known: Sequence[int]) -> list[Mismatch]:
+    """Compare one output; raise ExpectedValueError for an expectation that makes no sense."""
+    seq = expected.operation
+    if written is None:
+        raise ExpectedValueError(
+            f"operation {seq} is no output of the project; outputs are: {list_names(map(str, known))}"
+        )
+    names = [column.name for column in written.columns]
+    mismatches = []
+    if expected.columns is not None and list(expected.columns) != names:
+        message = f"expected columns {', '.join(expected.columns)}; found {', '.join(names)}"
+        mismatches.append(Mismatch("columns", message, seq))
+    if expected.row_count is not None and expected.row_count != len(written.rows):
+        message = f"expected {expected.row_count} rows, found {len(written.rows)}"
+        mismatches.append(Mismatch("row_count", message, seq))
+    if expected.rows is not None:
+        types = {column.name: column.type for column in written.columns}
+        wanted = [_read_row(row, types) for row in expected.rows]
+        actual = [normalise_row(dict(zip(names, row, strict=True))) for row in written.rows]
+        mismatches += compare_rows(wanted, actual, match=expected.match, operation=seq)
+    return mismatches
+
+
+def _read_row(row: Mapping[str, object], types: Mapping[str, str]) -> dict[str, object]:
+    for name in row:
+        if name not in types:
+            raise ExpectedValueError(f"the output has no column '{name}'; {suggest(name, types)}")
+    return {name: read_value(value, name, types[name]) for name, value in row.items()}  # type: ignore[misc]
+
+
+def compare_snapshot(expected: object, actual: object, path: str = "") -> list[Mismatch]:
+    """Compare by the keys that are given, lists by position."""
+    if isinstance(expected, Mapping):
+        if not isinstance(actual, Mapping):
+            return [_differ(path, "an object", actual)]
+        return [
+            mismatch
+            for key, value in expected.items()
+            for mismatch in compare_snapshot(value, actual.get(key), f"{path}.{key}" if path else str(key))
+        ]
+    if isinstance(expected, list | tuple):
+        if not isinstance(actual, list | tuple) or len(actual) < len(expected):
+            found = f"{len(actual)} entries" if isinstance(actual, list | tuple) else actual
+            return [_differ(path, f"at least {len(expected)} entries", found)]
+        return [
+            mismatch
+            for index, value in enumerate(expected)
+            for mismatch in compare_snapshot(value, actual[index], f"{path}[{index}]")
+        ]
+    return [] if to_text(expected) == to_text(actual) else [_differ(path, to_text(expected), actual)]
+
+
+def _differ(path: str, expected: object, actual: object) -> Mismatch:
+    shown = "nothing" if actual is None else str(actual)[:200]
+    return Mismatch("snapshot", f"{path}: expected {'nothing' if expected is None else expected}, found {shown}")
+
+
+def compare_error(expected: ExpectedError, problems: Sequence[Problem]) -> list[Mismatch]:
+    """Succeed when any of the errors reported has the code, and a message that the pattern finds."""
+    if any(
+        problem.code == expected.code and (expected.message is None or re.search(expected.message, problem.message))
+        for problem in problems
+    ):
+        return []
+    wanted = expected.code + (f" with a message like '{expected.message}'" if expected.message else "")
+    found = "; ".join(str(problem) for problem in problems[:8]) or "no error"
+    return [Mismatch("error", f"expected {wanted}, found {found}")]

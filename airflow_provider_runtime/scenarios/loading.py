@@ -1,0 +1,119 @@
+"""Finds scenario files and reads the scenarios in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from airflow_provider_runtime.core.catalog.catalog import Catalog
+from airflow_provider_runtime.core.catalog.definition import SourceMap
+from airflow_provider_runtime.core.catalog.documents import read_definition
+from airflow_provider_runtime.core.catalog.loader import LoadResult, find_files, finish_catalog, load_catalog
+from airflow_provider_runtime.core.catalog.translate import translate_validation_error
+from airflow_provider_runtime.core.catalog.yaml_source import MAX_FILE_BYTES, Document, parse_bytes
+from airflow_provider_runtime.core.errors import Location, Problem
+from airflow_provider_runtime.core.model.scenario import INLINE_KINDS, Scenario
+
+
+@dataclass(frozen=True)
+class LoadedScenario:
+    """A scenario with the file and the places that it comes from, or what is wrong with it."""
+
+    file: Path
+    name: str
+    scenario: Scenario | None
+    source: SourceMap | None = None
+    problems: tuple[Problem, ...] = ()
+
+
+def load_scenarios(paths: Sequence[Path]) -> list[LoadedScenario]:
+    """Read every scenario of the files, and of the files below the folders, that are named."""
+    return [
+        scenario for path in paths for file, explicit in _list_files(path) for scenario in _read_file(file, explicit)
+    ]
+
+
+def _list_files(path: Path) -> Iterator[tuple[Path, bool]]:
+    if path.is_dir():
+        yield from ((file, False) for file, _ in find_files(path))
+    else:
+        yield path, True
+
+
+def _read_file(file: Path, explicit: bool) -> Iterator[LoadedScenario]:
+    """Yield the scenarios of a file; in a folder, files without any (a catalog's) are passed over."""
+    try:
+        with file.open("rb") as stream:
+            parsed = parse_bytes(stream.read(MAX_FILE_BYTES + 1), str(file))
+    except OSError as error:
+        message = f"file cannot be read: {(error.strerror or str(error)).lower()}"
+        yield _refuse(file, Problem("CATALOG_001", message, None, Location(file=str(file))))
+        return
+    documents = [document for document in parsed.documents if _is_scenario(document)]
+    if not documents and not explicit:
+        return
+    if parsed.problems:
+        yield LoadedScenario(file, file.name, None, None, tuple(parsed.problems))
+        return
+    if not documents:
+        hint = "a scenario is a document with the keys scenario, run, data and expect"
+        yield _refuse(file, Problem("CATALOG_002", "file holds no scenario", hint, Location(file=str(file))))
+    for document in documents:
+        yield _read_document(file, document)
+
+
+def _refuse(file: Path, problem: Problem) -> LoadedScenario:
+    return LoadedScenario(file, file.name, None, None, (problem,))
+
+
+def _is_scenario(document: Document) -> bool:
+    return document.root is not None and "scenario" in (document.root.entries or {})
+
+
+def _read_document(file: Path, document: Document) -> LoadedScenario:
+    assert document.root is not None
+    source = SourceMap(document.source, document.root)
+    name = (document.root.entries or {})["scenario"][1].text or file.name
+    try:
+        scenario = Scenario.model_validate(document.root.to_value(), by_alias=True, by_name=False)
+    except ValidationError as error:
+        return LoadedScenario(file, name, None, source, tuple(translate_validation_error(error, source, Scenario)))
+    return LoadedScenario(file, name, scenario, source)
+
+
+def load_scenario_catalog(loaded: LoadedScenario) -> LoadResult:
+    """Return the catalog of a scenario: its folder's definitions, and those that it holds itself."""
+    scenario, source = loaded.scenario, loaded.source
+    assert scenario is not None
+    assert source is not None
+    folder = loaded.file.parent / scenario.catalog if scenario.catalog else None
+    base = load_catalog(folder) if folder is not None else LoadResult(Catalog(loaded.file.parent.resolve()))
+    catalog, problems = _add_inline(base, loaded, source)
+    if catalog is base.catalog:
+        return LoadResult(catalog, tuple(problems))
+    return finish_catalog(catalog, problems)
+
+
+def _add_inline(base: LoadResult, loaded: LoadedScenario, source: SourceMap) -> tuple[Catalog, list[Problem]]:
+    kept: dict[str, dict[object, object]] = {key: dict(getattr(base.catalog, key)) for key in INLINE_KINDS}
+    problems = list(base.problems)
+    added = False
+    for key, kind in INLINE_KINDS.items():
+        node, exact = source.find_node((key,))
+        for item in (node.items or []) if exact and node is not None else []:
+            added = True
+            definition, found = read_definition(kind, SourceMap(source.source, item))
+            problems += found
+            if definition is None:
+                continue
+            model = definition.model
+            identity = (model.id, model.version) if hasattr(model, "version") else model.id  # type: ignore[attr-defined]
+            if identity in kept[key]:
+                message = f"{kind} '{model.id}' is defined twice"  # type: ignore[attr-defined]
+                hint = "give this one another id or version"
+                problems.append(Problem("CATALOG_003", message, hint, definition.locate("id")))
+            kept[key][identity] = definition
+    return (replace(base.catalog, **kept) if added else base.catalog), problems  # type: ignore[arg-type]
