@@ -11,7 +11,7 @@ from airflow_provider_runtime.core.model.plan import PlanColumn
 from airflow_provider_runtime.core.model.scenario import ExpectedError, ExpectedOutput
 from airflow_provider_runtime.core.suggest import list_names, suggest
 from airflow_provider_runtime.scenarios.compare import Mismatch, compare_rows
-from airflow_provider_runtime.scenarios.values import ExpectedValueError, normalise_row, read_value, to_text
+from airflow_provider_runtime.scenarios.values import ExpectedValueError, Value, normalise_row, read_value, to_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,11 @@ def compare_output(expected: ExpectedOutput, written: WrittenOutput | None, know
     return mismatches
 
 
-def _read_row(row: Mapping[str, object], types: Mapping[str, str]) -> dict[str, object]:
+def _read_row(row: Mapping[str, object], types: Mapping[str, str]) -> dict[str, Value]:
     for name in row:
         if name not in types:
             raise ExpectedValueError(f"the output has no column '{name}'; {suggest(name, types)}")
-    return {name: read_value(value, name, types[name]) for name, value in row.items()}  # type: ignore[misc]
+    return {name: read_value(value, name, types[name]) for name, value in row.items()}
 
 
 def compare_snapshot(expected: object, actual: object, path: str = "") -> list[Mismatch]:

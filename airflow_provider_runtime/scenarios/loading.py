@@ -91,13 +91,13 @@ def load_scenario_catalog(loaded: LoadedScenario) -> LoadResult:
     assert source is not None
     folder = loaded.file.parent / scenario.catalog if scenario.catalog else None
     base = load_catalog(folder) if folder is not None else LoadResult(Catalog(loaded.file.parent.resolve()))
-    catalog, problems = _add_inline(base, loaded, source)
+    catalog, problems = _add_inline(base, source)
     if catalog is base.catalog:
         return LoadResult(catalog, tuple(problems))
     return finish_catalog(catalog, problems)
 
 
-def _add_inline(base: LoadResult, loaded: LoadedScenario, source: SourceMap) -> tuple[Catalog, list[Problem]]:
+def _add_inline(base: LoadResult, source: SourceMap) -> tuple[Catalog, list[Problem]]:
     kept: dict[str, dict[object, object]] = {key: dict(getattr(base.catalog, key)) for key in INLINE_KINDS}
     problems = list(base.problems)
     added = False

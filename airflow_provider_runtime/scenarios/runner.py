@@ -1,0 +1,150 @@
+"""Runs scenarios, all in one Spark session."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from datetime import time as day_time
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from airflow_provider_runtime.core.catalog.catalog import Catalog
+from airflow_provider_runtime.core.errors import Location, Problem, RuntimeProviderError, raise_problems
+from airflow_provider_runtime.core.model.plan import PlanColumn, PlanLocation
+from airflow_provider_runtime.core.model.scenario import Scenario
+from airflow_provider_runtime.core.planning.periods import make_period_index
+from airflow_provider_runtime.core.planning.registered import add_registered_datasets
+from airflow_provider_runtime.core.planning.snapshot import Snapshot
+from airflow_provider_runtime.core.planning.snapshot_builder import LocationRequest, ResolveOptions, build_snapshot
+from airflow_provider_runtime.scenarios.compare import Mismatch
+from airflow_provider_runtime.scenarios.data import check_data, find_data, make_locations
+from airflow_provider_runtime.scenarios.expectations import (
+    WrittenOutput,
+    compare_error,
+    compare_output,
+    compare_snapshot,
+)
+from airflow_provider_runtime.scenarios.loading import LoadedScenario, load_scenario_catalog
+from airflow_provider_runtime.scenarios.values import ExpectedValueError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Status = Literal["passed", "failed", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioResult:
+    """How a scenario ended."""
+
+    scenario: str
+    file: str
+    status: Status
+    message: str = ""
+    mismatches: tuple[Mismatch, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    seconds: float = 0.0
+
+
+class ScenarioRunner:
+    """Runs one scenario after the other; Spark starts with the first that needs it."""
+
+    def __init__(self, start_spark: Callable[[], SparkSession]) -> None:
+        self._start_spark = start_spark
+
+    @cached_property
+    def _spark(self) -> SparkSession:
+        return self._start_spark()
+
+    def run(self, loaded: LoadedScenario) -> ScenarioResult:
+        """Run one scenario and say how it ended."""
+        started = time.monotonic()
+        try:
+            status, message, mismatches, problems = self._judge(loaded)
+        except ExpectedValueError as error:
+            status, message, mismatches, problems = "error", str(error), (), ()
+        seconds = round(time.monotonic() - started, 3)
+        return ScenarioResult(loaded.name, str(loaded.file), status, message, mismatches, problems, seconds)
+
+    def _judge(self, loaded: LoadedScenario) -> tuple[Status, str, tuple[Mismatch, ...], tuple[Problem, ...]]:
+        if loaded.scenario is None:
+            return "error", "; ".join(map(str, loaded.problems)), (), loaded.problems
+        expected = loaded.scenario.expect
+        try:
+            mismatches = self._compare(loaded, loaded.scenario)
+        except RuntimeProviderError as error:
+            if expected.error is None:
+                return "error", "; ".join(map(str, error.problems)), (), error.problems
+            mismatches = compare_error(expected.error, error.problems)
+        if not mismatches:
+            return "passed", "", (), ()
+        return "failed", "; ".join(mismatch.message for mismatch in mismatches[:8]), tuple(mismatches), ()
+
+    def _compare(self, loaded: LoadedScenario, scenario: Scenario) -> list[Mismatch]:
+        catalog = load_scenario_catalog(loaded).get_catalog()
+        snapshot = make_snapshot(loaded, scenario, catalog)
+        expected = scenario.expect
+        mismatches = []
+        if expected.snapshot is not None:
+            mismatches += compare_snapshot(expected.snapshot, snapshot.document["resolver_snapshot"])
+        if expected.outputs or expected.error is not None:
+            written = self._execute(snapshot)
+            for output in expected.outputs:
+                mismatches += compare_output(output, written.get(output.operation), sorted(written))
+        if expected.error is not None:
+            mismatches += compare_error(expected.error, ())
+        return mismatches
+
+    def _execute(self, snapshot: Snapshot) -> dict[int, WrittenOutput]:
+        from spark_jobs.errors import JobError
+        from spark_jobs.executor import execute
+        from spark_jobs.sinks.capture import CapturingSinks
+        from spark_jobs.snapshot import parse_snapshot
+
+        sinks = CapturingSinks()
+        job_snapshot = parse_snapshot(snapshot.content, snapshot.sha256)
+        try:
+            execute(self._spark, job_snapshot, sinks)
+        except JobError as error:
+            marks = job_snapshot.plan.marks
+            problems = []
+            for problem in error.problems:
+                mark = marks.get(problem.mark or "")
+                place = Location(mark.file, mark.line, mark.column, field=mark.field) if mark else Location()
+                problems.append(Problem(problem.code, problem.message, problem.hint, place))
+            raise_problems(problems)
+        return {
+            seq: WrittenOutput(tuple(PlanColumn(name=n, type=t) for n, t in sinks.columns[seq]), sinks.rows[seq])
+            for seq in sinks.columns
+        }
+
+
+def make_snapshot(loaded: LoadedScenario, scenario: Scenario, catalog: Catalog) -> Snapshot:
+    """Resolve a scenario's run, with its data in place of what the resolvers choose."""
+    known, _ = add_registered_datasets(catalog)
+    raise_problems(check_data(loaded, (definition.model for definition in known.datasets.values())))
+
+    def locate(request: LocationRequest, chosen: tuple[PlanLocation, ...]) -> tuple[PlanLocation, ...]:
+        entries = find_data(scenario.data, request.dataset, request.table)
+        return make_locations(entries, request.table, chosen, loaded.file.parent)
+
+    options = ResolveOptions(
+        as_of=scenario.run.as_of,
+        run_timestamp=scenario.run.timestamp or find_default_timestamp(catalog, scenario),
+        allow_closed=True,
+    )
+    return build_snapshot(catalog, scenario.run.project, scenario.run.period, options, locate=locate)
+
+
+def find_default_timestamp(catalog: Catalog, scenario: Scenario) -> datetime | None:
+    """Return the first moment after the period; None where the project or the period is not known."""
+    project = catalog.find_project(scenario.run.project)
+    calendar = catalog.find_calendar(project.model.calendar) if project else None
+    if project is None or calendar is None:
+        return None
+    period = make_period_index(calendar.model).find_period(scenario.run.period, project.model.level)
+    if period is None:
+        return None
+    return datetime.combine(period.end_date + timedelta(days=1), day_time.min, UTC)
