@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition, Path
@@ -13,14 +13,14 @@ from airflow_provider_runtime.core.model.schema import (
     DATE,
     STRING,
     SYSTEM_COLUMN_NAMES,
+    SYSTEM_COLUMN_TYPES,
     TEMPORAL_COLUMN_NAMES,
     DataType,
 )
 from airflow_provider_runtime.core.suggest import suggest
 
 Version = tuple[str, int]
-NUMBERS = frozenset({"integer", "decimal"})
-TIMES = frozenset({"date", "timestamp"})
+ACTIVATE_HINT = "activate a version of the dataset, or name another one"
 
 
 def check_dataset(catalog: Catalog, definition: Definition[Dataset]) -> list[Problem]:
@@ -121,7 +121,7 @@ class _DatasetCheck:
         found = self._catalog.find_dataset(target.id, target.version)
         if found is not None:
             if found.model.status == "disabled":
-                self._report("DATASET_002", (*path, "id"), f"dataset '{target.id}' is disabled")
+                self._report("DATASET_002", (*path, "id"), f"lookup dataset '{target.id}' is disabled", ACTIVATE_HINT)
             return found
         if self._catalog.is_broken("dataset", target.id) or self._catalog.find_registration(target.id):
             return None
@@ -129,33 +129,56 @@ class _DatasetCheck:
         if not versions:
             names = [definition.model.name for definition in self._catalog.datasets.values()]
             known = [key for key, _ in self._catalog.datasets]
-            message = f"dataset '{target.id}' not found"
+            message = f"lookup dataset '{target.id}' not found"
             self._report("DATASET_001", (*path, "id"), message, suggest(target.id, dict.fromkeys([*known, *names])))
         elif target.version is None:
-            self._report("DATASET_002", (*path, "id"), f"dataset '{target.id}' has no active version")
+            self._report("DATASET_002", (*path, "id"), f"lookup dataset '{target.id}' is disabled", ACTIVATE_HINT)
         else:
             listed = [str(definition.model.version) for definition in versions]
-            message = f"dataset '{target.id}' has no version {target.version}"
+            message = f"lookup dataset '{target.id}' has no version {target.version}"
             self._report("DATASET_003", (*path, "version"), message, f"known are: {', '.join(listed[-8:])}")
         return None
 
     def _check_conditions(self, path: Path, lookup: Lookup, table: Table) -> None:
-        left = _list_columns(self._dataset.main_table)
-        right = _list_columns(table)
+        sides = {
+            "source_column": {**SYSTEM_COLUMN_TYPES, **_list_columns(self._dataset.main_table)},
+            "target_column": _list_columns(table),
+        }
+        unknown = False
         for index, condition in enumerate(lookup.join_conditions):
-            place: Path = (*path, "join_conditions", index)
-            source, target = left.get(condition.source_column), right.get(condition.target_column)
-            if source is None:
-                message = f"unknown column '{condition.source_column}' in '{self._dataset.main_table.name}'"
-                hint = suggest(condition.source_column, left)
-                self._report("CATALOG_002", (*place, "source_column"), message, hint)
-            if target is None:
-                message = f"unknown column '{condition.target_column}' in '{table.name}'"
-                hint = suggest(condition.target_column, right)
-                self._report("CATALOG_002", (*place, "target_column"), message, hint)
-            if source is not None and target is not None and not _can_meet(source, target):
-                message = f"column of type {source} cannot be compared with column of type {target}"
-                self._report("EXPR_004", (*place, "target_column"), message, "declare both with the same type")
+            for key, name in (("source_column", condition.source_column), ("target_column", condition.target_column)):
+                if name not in sides[key]:
+                    unknown = True
+                    message = f"unknown column '{name}' in the conditions of lookup '{lookup.alias}'"
+                    place: Path = (*path, "join_conditions", index, key)
+                    self._report("EXPR_002", place, message, suggest(name, sides[key]))
+        if not unknown and lookup.alias != self._dataset.main_table.name:
+            for code, message, hint in check_equalities(self._dataset.main_table.name, lookup, sides):
+                self._report(code, (*path, "join_conditions"), message, hint)
+
+
+def check_equalities(
+    main_table: str, lookup: Lookup, sides: Mapping[str, Mapping[str, DataType]]
+) -> list[tuple[str, str, str | None]]:
+    """Return code, message and hint of what keeps a lookup's columns from being compared."""
+    if all(
+        sides["source_column"][condition.source_column] == sides["target_column"][condition.target_column]
+        for condition in lookup.join_conditions
+    ):
+        return []
+    from airflow_provider_runtime.core.expr.checker import check_expression
+    from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
+
+    source = {name: ScopeColumn(data_type) for name, data_type in sides["source_column"].items()}
+    target = {name: ScopeColumn(data_type) for name, data_type in sides["target_column"].items()}
+    scope = Scope(Relation(main_table, "working", source), {lookup.alias: Relation(lookup.alias, "lookup", target)})
+    text = " AND ".join(
+        f"`{main_table}`.`{condition.source_column}` = `{lookup.alias}`.`{condition.target_column}`"
+        for condition in lookup.join_conditions
+    )
+    prefix = f"the conditions of lookup '{lookup.alias}' cannot be compared: "
+    found = check_expression(text, scope, expect_boolean=True).problems
+    return [(problem.code, prefix + problem.message, problem.hint) for problem in found]
 
 
 def is_unknown_resolver(catalog: Catalog, identifier: str) -> bool:
@@ -175,17 +198,6 @@ def _list_columns(table: Table) -> dict[str, DataType]:
         temporal[names.from_ or "_period_from"] = DATE
         temporal[names.to or "_period_to"] = DATE
     return {**temporal, **{column.name: column.data_type for column in table.columns}}
-
-
-def _can_meet(left: DataType, right: DataType) -> bool:
-    if {left.kind, right.kind} <= NUMBERS:
-        whole = max(_whole_digits(left), _whole_digits(right))
-        return whole + max(left.scale, right.scale) <= 38
-    return left.kind == right.kind or {left.kind, right.kind} <= TIMES
-
-
-def _whole_digits(data_type: DataType) -> int:
-    return data_type.precision - data_type.scale if data_type.kind == "decimal" else 20
 
 
 def check_lookup_cycles(catalog: Catalog) -> list[Problem]:

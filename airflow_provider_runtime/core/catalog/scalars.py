@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 
-from airflow_provider_runtime.core.model.base import Flag, PlainValue
+from airflow_provider_runtime.core.model.base import Flag
 
 INTEGER_PATTERN = re.compile(r"[-+]?[0-9]+\Z")
 PREFIXED_PATTERN = re.compile(r"0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
@@ -61,18 +61,3 @@ def _make_integer(value: int, text: str) -> TextInteger:
     number = TextInteger(value)
     number.text = text
     return number
-
-
-def to_plain(value: object) -> PlainValue:
-    """Return a value as JSON can hold it: numbers with a point as their characters."""
-    if isinstance(value, dict):
-        return {str(key): to_plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_plain(entry) for entry in value]
-    if isinstance(value, Flag):
-        return value.value
-    if isinstance(value, TextDecimal):
-        return value.text
-    if isinstance(value, int):
-        return int(value)
-    return None if value is None else str(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Union, get_args, get_origin
 
 from pydantic import AliasChoices, BaseModel, ValidationError
@@ -165,6 +165,18 @@ def find_model(model: type[BaseModel], path: Path, _node: Node | None = None) ->
     if len(candidates) > 1:
         return _unite(candidates)
     return candidates[0] if candidates else None
+
+
+def list_models(models: Iterable[type[BaseModel]]) -> list[type[BaseModel]]:
+    """Return models and all that their fields hold, each once."""
+    found: dict[type[BaseModel], None] = {}
+    waiting = list(models)
+    while waiting:
+        model = waiting.pop()
+        if model not in found:
+            found[model] = None
+            waiting += [inner for info in model.model_fields.values() for inner in _models_in(info.annotation)]
+    return list(found)
 
 
 def _unite(candidates: list[type[BaseModel]]) -> type[BaseModel]:

@@ -21,9 +21,7 @@ PlainValue: TypeAlias = "bool | int | str | list[PlainValue] | dict[str, PlainVa
 class Model(BaseModel):
     """Base of every definition: immutable, strict about types, and closed to unknown keys."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, populate_by_name=True, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, populate_by_name=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +56,21 @@ def read_as_date(value: Any) -> Any:
     )
 
 
+def to_plain(value: object) -> PlainValue:
+    """Return a value as JSON can hold it: numbers with a point as their characters."""
+    if isinstance(value, dict):
+        return {str(key): to_plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_plain(entry) for entry in value]
+    if isinstance(value, Flag):
+        return value.value
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return int(value)
+    return None if value is None else str(getattr(value, "text", value))
+
+
 _TEXT_SCHEMA: dict[str, Any] = {"type": ["string", "number", "boolean"]}
 _AsText = BeforeValidator(read_as_text)
 
@@ -83,3 +96,5 @@ Name = Annotated[
 Boolean = Annotated[bool, BeforeValidator(read_as_boolean)]
 Day = Annotated[date, BeforeValidator(read_as_date), PlainSerializer(date.isoformat, return_type=str, when_used="json")]
 Version = Annotated[int, Field(ge=1, le=MAX_VERSION)]
+Settings = Annotated[dict[str, Any], BeforeValidator(to_plain)]
+"""A mapping that is passed on as it is."""

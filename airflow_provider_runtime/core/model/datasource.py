@@ -13,10 +13,18 @@ class Datasource(Model):
     """A place that data is read from and written to."""
 
     id: Identifier
+    """Id of the datasource."""
     name: Text | None = None
+    """Name for people."""
     description: Text | None = None
+    """What the datasource is."""
     type: NonEmptyText
+    """parquet, csv, json, orc, jdbc, or any Spark format name on the classpath."""
     status: Literal["active", "disabled"] = "active"
+    """A disabled datasource cannot be used."""
     path_prefix: Text | None = None
+    """Folder that paths begin at: relative to the catalog folder, or any URI that Hadoop knows."""
     options: dict[str, Text] = Field(default_factory=dict)
+    """Options for Spark's reader and writer; never a secret."""
     credential_ref: Text | None = None
+    """Where the credential is: airflow://CONN_ID or env://VARIABLE."""

@@ -19,52 +19,69 @@ class RuntimeJoin(Model):
     """A dataset that is left-joined for one update."""
 
     alias: Name
+    """Name of the joined dataset in this operation's expressions."""
     dataset_id: NonEmptyText
+    """Id or unique name of the dataset."""
     dataset_version: Version | None = None
+    """Version to read; the latest active one if left out."""
     on: Text
+    """Boolean expression over the working columns, earlier aliases and this alias."""
 
 
 class Assignment(Model):
     """A column and the expression that it is set to."""
 
     column: Text
+    """Column that is set; a new name adds a column."""
     expression: Text
+    """Expression of the value."""
 
 
 class Aggregation(Model):
     """A column and the aggregate expression that fills it."""
 
     column: Text
+    """Column that is filled; a new name adds a column."""
     expression: Text
+    """Aggregate expression, such as SUM(amount) / COUNT(*)."""
 
 
 class UpdateArguments(Model):
     """Arguments of update."""
 
     joins: tuple[RuntimeJoin, ...] = ()
+    """Datasets that are left-joined, in this order."""
     assignments: tuple[Assignment, ...] = ()
+    """Columns and their values, evaluated together."""
 
 
 class AggregateArguments(Model):
     """Arguments of aggregate, and of append's aggregation."""
 
     group_by: tuple[Text, ...] = ()
+    """Columns whose values make a group."""
     aggregations: tuple[Aggregation, ...] = ()
+    """Columns and the aggregate expressions that fill them."""
 
 
 class DatasetRef(Model):
     """A dataset, by id or name, at a version or the latest."""
 
     dataset_id: NonEmptyText
+    """Id or unique name of the dataset."""
     dataset_version: Version | None = None
+    """Version to read; the latest active one if left out."""
 
 
 class AppendArguments(Model):
     """Arguments of append."""
 
     source: DatasetRef
+    """Dataset whose rows are appended."""
     source_selector: Text | None = None
+    """Condition over the source's columns; all rows if left out."""
     aggregation: AggregateArguments | None = None
+    """Grouping of the source's rows before they are appended."""
 
 
 class DeleteArguments(Model):
@@ -75,69 +92,98 @@ class Destination(Model):
     """A table or path of a datasource, or a location written out in place."""
 
     datasource_id: Identifier | None = None
+    """Datasource to write to."""
     table: NonEmptyText | None = None
+    """Table, or for files folder, of the datasource."""
     type: NonEmptyText | None = None
+    """Format of a location that is written out here."""
     path: NonEmptyText | None = None
+    """Folder below the datasource's prefix, or any path together with type."""
     schema_: Text | None = Field(default=None, alias="schema")
+    """Schema of the table in the database."""
     options: dict[str, Text] = Field(default_factory=dict)
+    """Options for Spark's writer; never a secret."""
 
 
 class OutputArguments(Model):
     """Arguments of output."""
 
     destination: Destination
+    """Where the rows go."""
     columns: tuple[Text, ...] | None = None
+    """Columns in the order in which they are written; all if left out."""
     include_deleted: Boolean = False
+    """Whether rows marked as deleted are written too."""
     write_mode: Literal["replace_period", "overwrite"] = "replace_period"
+    """Replace this period's rows only, or the whole table."""
     register_as_dataset: NonEmptyText | None = None
+    """Name of the dataset of which each run registers a version."""
 
 
 class BaseOperation(Model):
     """What all operations have."""
 
     id: Identifier | None = None
+    """Id of the operation."""
     seq: int = Field(ge=-MAX_SEQ, le=MAX_SEQ, validation_alias=AliasChoices("seq", "order"))
+    """Position in the project; positive, and unique in it."""
     name: NonEmptyText
+    """Name for people."""
     description: Text | None = None
+    """What the operation is for."""
 
 
 class UpdateOperation(BaseOperation):
     """Sets columns on the selected rows."""
 
     type: Literal["update"]
+    """Kind of the operation."""
     selector: Text | None = None
+    """Condition that chooses the rows; all rows if left out."""
     arguments: UpdateArguments = Field(validation_alias=AliasChoices("arguments", "parameters"))
+    """Arguments of update."""
 
 
 class AggregateOperation(BaseOperation):
     """Appends one summary row for each group of the selected rows."""
 
     type: Literal["aggregate"]
+    """Kind of the operation."""
     selector: Text | None = None
+    """Condition that chooses the rows; all rows if left out."""
     arguments: AggregateArguments = Field(validation_alias=AliasChoices("arguments", "parameters"))
+    """Arguments of aggregate."""
 
 
 class AppendOperation(BaseOperation):
     """Appends the rows of another dataset."""
 
     type: Literal["append"]
+    """Kind of the operation."""
     arguments: AppendArguments = Field(validation_alias=AliasChoices("arguments", "parameters"))
+    """Arguments of append."""
 
 
 class DeleteOperation(BaseOperation):
     """Marks the selected rows as deleted."""
 
     type: Literal["delete"]
+    """Kind of the operation."""
     selector: Text | None = None
+    """Condition that chooses the rows; all rows if left out."""
     arguments: DeleteArguments = Field(validation_alias=AliasChoices("arguments", "parameters"))
+    """Arguments of delete."""
 
 
 class OutputOperation(BaseOperation):
     """Writes the selected rows to a destination."""
 
     type: Literal["output"]
+    """Kind of the operation."""
     selector: Text | None = None
+    """Condition that chooses the rows; all rows if left out."""
     arguments: OutputArguments = Field(validation_alias=AliasChoices("arguments", "parameters"))
+    """Arguments of output."""
 
 
 Operation = Annotated[

@@ -29,27 +29,39 @@ class PathStrategy(Model):
     """A file or folder below a datasource's prefix."""
 
     type: Literal["path"]
+    """A file or folder of a datasource."""
     datasource_id: Identifier
+    """Datasource with the files."""
     path: NonEmptyText
+    """Path below the datasource's prefix; tokens such as {{table_name}} are filled in."""
 
 
 class TableStrategy(Model):
     """A table of a database."""
 
     type: Literal["table"]
+    """A table of a database."""
     datasource_id: Identifier
+    """Datasource with the database."""
     table: NonEmptyText
+    """Name of the table; tokens are filled in."""
     schema_: Text | None = Field(default=None, alias="schema")
+    """Schema of the table."""
 
 
 class CatalogStrategy(Model):
     """A web service that answers with locations."""
 
     type: Literal["catalog"]
+    """A web service that answers with locations."""
     endpoint: NonEmptyText
+    """URL of the service."""
     method: Literal["GET", "POST"] = "GET"
+    """HTTP method."""
     params: dict[str, Text] = Field(default_factory=dict)
+    """Parameters of the request; tokens are filled in."""
     auth: Text | None = None
+    """Where the credential is: airflow://CONN_ID or env://VARIABLE."""
 
 
 Strategy = Annotated[PathStrategy | TableStrategy | CatalogStrategy, Field(discriminator="type")]
@@ -59,20 +71,33 @@ class Rule(Model):
     """One rule of a resolver; the first that matches is taken."""
 
     name: NonEmptyText
+    """Name for people."""
     when: Text | None = None
+    """Condition over period, table and dataset; a rule without it always matches."""
     data_level: Text | None = None
+    """Level of the locations: a level of the calendar, or any; the run's level if left out."""
     on_missing: Literal["error", "empty"] = "error"
+    """What a location without data means."""
     strategy: Strategy
+    """How the location is made."""
 
 
 class Resolver(Model):
     """An ordered list of rules, or a Python class."""
 
     id: Identifier
+    """Id of the resolver."""
     name: Text | None = None
+    """Name for people."""
     description: Text | None = None
+    """What the resolver finds."""
     version: Version
+    """Version of the definition."""
     status: Literal["active", "disabled"] = "active"
+    """A disabled resolver cannot be used."""
     is_default: Boolean = False
+    """Whether datasets without a resolver use this one."""
     rules: tuple[Rule, ...] = ()
+    """Rules in order; the first that matches is taken."""
     class_: NonEmptyText | None = Field(default=None, alias="class")
+    """Python class with resolve(request), in place of rules."""

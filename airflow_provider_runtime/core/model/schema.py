@@ -52,11 +52,17 @@ class Column(Model):
     """A declared column of a table."""
 
     name: Name
+    """Name of the column."""
     type: TypeName
+    """Type of the column."""
     precision: int | None = Field(default=None, ge=1, le=MAX_PRECISION)
+    """Digits of a decimal, 1 to 38; default 20."""
     scale: int | None = Field(default=None, ge=0, le=MAX_PRECISION)
+    """Digits after the point, at most the precision; default 6."""
     nullable: Boolean = True
+    """Whether NULL may occur."""
     description: Text | None = None
+    """What the column holds."""
 
     @model_validator(mode="after")
     def _check_decimal(self) -> Column:
@@ -94,20 +100,20 @@ class Column(Model):
         )
 
 
-SYSTEM_COLUMN_NAMES = frozenset(
-    {
-        "_row_id",
-        "_source_dataset",
-        "_operation_seq",
-        "_created_by_run",
-        "_created_at",
-        "_updated_at",
-        "_deleted",
-        "_labels",
-        "_period",
-        "_period_from",
-        "_period_to",
-    }
-)
-"""Columns that the engine adds to every working dataset; none of them can be declared."""
+SYSTEM_COLUMN_TYPES: dict[str, DataType] = {
+    "_row_id": STRING,
+    "_source_dataset": STRING,
+    "_operation_seq": INTEGER,
+    "_created_by_run": STRING,
+    "_created_at": TIMESTAMP,
+    "_updated_at": TIMESTAMP,
+    "_deleted": BOOLEAN,
+    "_labels": STRING,
+    "_period": STRING,
+    "_period_from": DATE,
+    "_period_to": DATE,
+}
+"""Columns that the engine adds to every working dataset."""
+SYSTEM_COLUMN_NAMES = frozenset(SYSTEM_COLUMN_TYPES)
+"""Names that cannot be declared."""
 TEMPORAL_COLUMN_NAMES = frozenset({"_period", "_period_from", "_period_to"})
