@@ -1,0 +1,425 @@
+"""Names, types and places of aggregates: from a text and a scope to a checked tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from airflow_provider_runtime.core.expr import nodes
+from airflow_provider_runtime.core.expr.datatypes import (
+    NUMERIC,
+    add_type,
+    common_type,
+    explain_no_common_type,
+    is_assignable,
+    multiply_type,
+    quotient_type,
+    to_decimal,
+)
+from airflow_provider_runtime.core.expr.function_types import type_call
+from airflow_provider_runtime.core.expr.functions import AGGREGATES, FUNCTIONS, Function
+from airflow_provider_runtime.core.expr.parser import parse
+from airflow_provider_runtime.core.expr.problems import CODES, ExpressionProblem, ExpressionSyntaxError, Kind
+from airflow_provider_runtime.core.expr.scope import Relation, Scope
+from airflow_provider_runtime.core.expr.typed import Typed
+from airflow_provider_runtime.core.model.schema import (
+    BOOLEAN,
+    DATE,
+    INTEGER,
+    MAX_PRECISION,
+    NULL,
+    STRING,
+    DataType,
+    make_decimal,
+)
+from airflow_provider_runtime.core.suggest import suggest
+
+__all__ = ["CheckResult", "Checked", "ExpressionProblem", "check_expression"]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """An expression that is right in its scope."""
+
+    node: Typed
+    type: DataType
+    nullable: bool
+    columns: frozenset[tuple[str | None, str]]
+    """(alias, column); the alias is None for the working dataset."""
+    aliases: frozenset[str]
+    is_aggregate: bool
+    selectors: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """The checked expression, or all that is wrong with it."""
+
+    expression: Checked | None
+    problems: tuple[ExpressionProblem, ...] = ()
+
+
+def check_expression(text: str, scope: Scope, *, aggregate: bool = False, expect_boolean: bool = False) -> CheckResult:
+    """Check a text against a scope and report everything that is wrong."""
+    try:
+        tree = parse(text)
+    except ExpressionSyntaxError as error:
+        return CheckResult(None, (error.problem,))
+    return _Checker(scope, aggregate).check(tree, expect_boolean)
+
+
+class _Checker:
+    def __init__(self, scope: Scope, aggregate: bool) -> None:
+        self.scope = scope
+        self.aggregate = aggregate
+        self.problems: list[ExpressionProblem] = []
+        self.columns: set[tuple[str | None, str]] = set()
+        self.selectors: dict[str, Typed] = {}
+        self.selector: str | None = None
+        self.inside: str | None = None  # the aggregate function whose arguments are looked at
+        self.found_aggregate = False
+
+    def check(self, tree: nodes.Node, expect_boolean: bool) -> CheckResult:
+        """Return the result for a whole tree."""
+        typed = self.visit(tree)
+        if expect_boolean and not self._failed(typed) and typed.type.kind not in ("boolean", "null"):
+            self.report("type", f"a condition is needed, this is {typed.type}", tree, "compare it with a value")
+        if self.aggregate and not self.found_aggregate and not self.problems:
+            hint = f"use one of {', '.join(sorted(AGGREGATES))}"
+            self.report("aggregate", "no aggregate function in the expression", tree, hint)
+        if self.problems:
+            return CheckResult(None, tuple(dict.fromkeys(self.problems)))
+        if expect_boolean and typed.type.kind == "null":
+            typed = self.cast(typed, BOOLEAN)
+        aliases = frozenset(alias for alias, _ in self.columns if alias is not None)
+        columns, selectors = frozenset(self.columns), frozenset(self.selectors)
+        checked = Checked(typed, typed.type, typed.nullable, columns, aliases, self.found_aggregate, selectors)
+        return CheckResult(checked)
+
+    def visit(self, node: nodes.Node) -> Typed:
+        """Return the typed node; report what is wrong below it."""
+        typed: Typed = getattr(self, "visit_" + type(node).__name__.lower())(node)
+        typed.start, typed.end = node.start, node.end
+        return typed
+
+    def visit_literal(self, node: nodes.Literal) -> Typed:
+        """Type a constant."""
+        value, kind = node.value, node.kind
+        if kind == "integer" and value == 2**63:
+            value, kind = Decimal(2**63), "decimal"
+        if kind != "decimal":
+            data_type = {"integer": INTEGER, "string": STRING, "boolean": BOOLEAN, "date": DATE, "null": NULL}[kind]
+            return Typed("literal", data_type, kind == "null", (), value)
+        assert isinstance(value, Decimal)
+        data_type = literal_type(value)
+        if data_type.precision > MAX_PRECISION:
+            return self.report("type", f"the number has more than {MAX_PRECISION} digits", node)
+        return Typed("literal", data_type, False, (), value)
+
+    def visit_columnref(self, node: nodes.ColumnRef) -> Typed:
+        """Look a column up."""
+        alias, relation = self._find_relation(node)
+        if relation is None:
+            return self._failure()
+        column = relation.columns.get(node.name)
+        if column is None:
+            return self._report_unknown_column(node, relation)
+        if self.aggregate and self.inside is None:
+            message = f"column '{node.name}' stands outside an aggregate function"
+            return self.report("aggregate", message, node, "put it inside one, such as MAX_AGG", column=node.name)
+        self.columns.add((alias, node.name))
+        return Typed("column", column.type, column.nullable, (), (alias, node.name))
+
+    def _find_relation(self, node: nodes.ColumnRef) -> tuple[str | None, Relation | None]:
+        if node.table is None or node.table == self.scope.working.name:
+            return None, self.scope.working
+        relation = self.scope.aliases.get(node.table)
+        if relation is None:
+            known = [self.scope.working.name, *self.scope.aliases]
+            self.report(
+                "unknown_table",
+                f"unknown table '{node.table}'",
+                node,
+                suggest(node.table, known),
+                node.table,
+                node.name,
+            )
+        return node.table, relation
+
+    def _report_unknown_column(self, node: nodes.ColumnRef, relation: Relation) -> Typed:
+        shown = node.name if node.table is None else f"{node.table}.{node.name}"
+        hint = suggest(node.name, relation.columns)
+        if node.table is None and node.name.upper() in FUNCTIONS:
+            hint = f"a function is written with brackets: {FUNCTIONS[node.name.upper()].signature}"
+        elif node.table is None:
+            owners = [alias for alias, other in self.scope.aliases.items() if node.name in other.columns]
+            hint = f"did you mean '{owners[0]}.{node.name}'?" if owners else hint
+        table = None if node.table == self.scope.working.name else node.table
+        return self.report("unknown_column", f"unknown column '{shown}'", node, hint, table, node.name)
+
+    def visit_selectorref(self, node: nodes.SelectorRef) -> Typed:
+        """Put a named selector in."""
+        if self.selector is not None:
+            return self.report("syntax", "named selectors may not refer to each other", node)
+        text = self.scope.selectors.get(node.name)
+        if text is None:
+            hint = suggest(node.name, self.scope.selectors)
+            return self.report("selector", f"Selector '{node.name}' not defined in Project", node, hint)
+        if node.name not in self.selectors:
+            self.selector = node.name
+            self.selectors[node.name] = self._visit_selector_text(text)
+            self.selector = None
+        typed = self.selectors[node.name]
+        return Typed(typed.op, typed.type, typed.nullable, typed.args, typed.value)
+
+    def _visit_selector_text(self, text: str) -> Typed:
+        try:
+            tree = parse(text)
+        except ExpressionSyntaxError as error:
+            at = nodes.Node(start=error.problem.start, end=error.problem.end)
+            return self.report("syntax", error.problem.message, at, error.problem.hint)
+        typed = self.visit(tree)
+        if not self._failed(typed) and typed.type.kind not in ("boolean", "null"):
+            return self.report("type", f"a condition is needed, this is {typed.type}", tree)
+        return self.cast(typed, BOOLEAN) if typed.type.kind == "null" else typed
+
+    def visit_chain(self, node: nodes.Chain) -> Typed:
+        """Type a chain of one operator, or of + and -, or of * and /."""
+        operands = [self.visit(operand) for operand in node.operands]
+        if node.operators[0] in ("AND", "OR"):
+            conditions = [self.need(operand, "boolean", node.operators[0]) for operand in operands]
+            if self._failed(*conditions):
+                return self._failure()
+            nullable = any(condition.nullable for condition in conditions)
+            return Typed(node.operators[0].lower(), BOOLEAN, nullable, tuple(conditions))
+        numbers = [
+            self.need(operand, "number", operator)
+            for operand, operator in zip(operands, [node.operators[0], *node.operators], strict=True)
+        ]
+        if self._failed(*numbers):
+            return self._failure()
+        result = numbers[0]
+        for operator, operand in zip(node.operators, numbers[1:], strict=True):
+            result = self.combine(operator, result, operand, node)
+            if self._failed(result):
+                break
+        return result
+
+    def combine(self, operator: str, left: Typed, right: Typed, node: nodes.Node) -> Typed:
+        """Type one arithmetic step; + - and * grow the chain to their left."""
+        left, right = self._fill_null(left, right)
+        if operator == "/":
+            return self.divide(left, right, node)
+        if left.type.kind != right.type.kind:
+            left, right = self.cast(left, to_decimal(left.type)), self.cast(right, to_decimal(right.type))
+        if operator == "*":
+            data_type = multiply_type(left.type, right.type)
+            if data_type is None:
+                scale = left.type.scale + right.type.scale
+                return self._report_scale(f"the product has {scale} decimal places", node)
+            op = "multiply"
+        else:
+            data_type, op = add_type(left.type, right.type), "add"
+        nullable = left.nullable or right.nullable
+        # A chain in brackets is a node of its own: only the chain under construction has no span yet.
+        if left.op == op and left.end == 0:
+            assert isinstance(left.value, list)
+            left.value.append(operator)
+            assert isinstance(left.args, list)
+            left.args.append(right)
+            left.type, left.nullable = data_type, nullable
+            return left
+        return Typed(op, data_type, nullable, [left, right], [operator])  # type: ignore[arg-type]
+
+    def divide(self, left: Typed, right: Typed, node: nodes.Node) -> Typed:
+        """Type a quotient."""
+        data_type = quotient_type(left.type, right.type)
+        if data_type is None:
+            return self._report_scale(f"the quotient has {left.type.scale + 4} decimal places", node)
+        left, right = self.cast(left, to_decimal(left.type)), self.cast(right, to_decimal(right.type))
+        return Typed("divide", data_type, True, (left, right), None, 0, node.end)
+
+    def _report_scale(self, what: str, node: nodes.Node) -> Typed:
+        return self.report("type", f"{what}, at most 38 are possible", node, "ROUND an operand to fewer decimal places")
+
+    def _fill_null(self, left: Typed, right: Typed) -> tuple[Typed, Typed]:
+        common = right.type if left.type.kind == "null" else left.type
+        common = INTEGER if common.kind == "null" else common
+        return (
+            self.cast(left, common) if left.type.kind == "null" else left,
+            self.cast(right, common) if right.type.kind == "null" else right,
+        )
+
+    def visit_not(self, node: nodes.Not) -> Typed:
+        """Type a negation."""
+        operand = self.need(self.visit(node.operand), "boolean", "NOT")
+        return operand if self._failed(operand) else Typed("not", BOOLEAN, operand.nullable, (operand,))
+
+    def visit_negate(self, node: nodes.Negate) -> Typed:
+        """Type unary minus; a negative constant is a constant."""
+        inner = node.operand
+        if isinstance(inner, nodes.Literal) and inner.kind == "integer" and isinstance(inner.value, int):
+            return Typed("literal", INTEGER, False, (), -inner.value)
+        operand = self.need(self.visit(inner), "number", "-")
+        if self._failed(operand):
+            return operand
+        if operand.type.kind == "null":
+            return self.cast(operand, INTEGER)
+        if operand.op == "literal" and isinstance(operand.value, Decimal):
+            return Typed("literal", operand.type, False, (), -operand.value)
+        return Typed("negate", operand.type, operand.nullable, (operand,))
+
+    def visit_compare(self, node: nodes.Compare) -> Typed:
+        """Type a comparison."""
+        return self._compare("compare", [self.visit(node.left), self.visit(node.right)], node, node.operator)
+
+    def visit_isnull(self, node: nodes.IsNull) -> Typed:
+        """Type IS NULL."""
+        operand = self.visit(node.operand)
+        return operand if self._failed(operand) else Typed("is_null", BOOLEAN, False, (operand,), node.negated)
+
+    def visit_inlist(self, node: nodes.InList) -> Typed:
+        """Type IN."""
+        return self._compare("in", [self.visit(child) for child in (node.operand, *node.items)], node, node.negated)
+
+    def visit_between(self, node: nodes.Between) -> Typed:
+        """Type BETWEEN."""
+        values = [self.visit(child) for child in (node.operand, node.low, node.high)]
+        return self._compare("between", values, node, node.negated)
+
+    def _compare(self, op: str, values: list[Typed], node: nodes.Node, value: object) -> Typed:
+        met = self.meet(values, node)
+        if met is None:
+            return self._failure()
+        return Typed(op, BOOLEAN, any(item.nullable for item in met), tuple(met), value)
+
+    def visit_call(self, node: nodes.Call) -> Typed:
+        """Type a function call."""
+        function = FUNCTIONS.get(node.name)
+        if function is None:
+            for argument in node.arguments:
+                self.visit(argument)
+            hint = suggest(node.name, FUNCTIONS)
+            return self.report("unknown_function", f"unknown function '{node.name}'", node, hint)
+        outer, outer_failed = self.inside, len(self.problems)
+        if function.is_aggregate:
+            self._enter_aggregate(function, node)
+        arguments = [self.visit(argument) for argument in node.arguments]
+        self.inside = outer
+        self._check_arity(function, node)
+        if len(self.problems) > outer_failed or self._failed(*arguments):
+            return self._failure()
+        if node.star or (node.name == "COUNT_ALL"):
+            return Typed("count_all", INTEGER, False)
+        needed = [
+            self.need(argument, function.takes[min(index, len(function.takes) - 1)], node.name)
+            for index, argument in enumerate(arguments)
+        ]
+        return self._failure() if self._failed(*needed) else type_call(self, node, needed)
+
+    def _enter_aggregate(self, function: Function, node: nodes.Call) -> None:
+        self.found_aggregate = True
+        if not self.aggregate:
+            message = f"the aggregate function {function.name} is not possible here"
+            hint = "a total over rows is made by an aggregate operation"
+            if f"{function.name.removesuffix('_AGG')}" in ("MIN", "MAX"):
+                hint = f"{function.name.removesuffix('_AGG')} compares values of one row"
+            self.report("aggregate", message, node, hint)
+        elif self.inside is not None:
+            self.report("aggregate", f"{function.name} stands inside {self.inside}: aggregates do not nest", node)
+        self.inside = function.name
+
+    def _check_arity(self, function: Function, node: nodes.Call) -> None:
+        count = len(node.arguments)
+        if node.star:
+            if node.name != "COUNT":
+                self.report("arity", f"{node.name}(*) is not possible, only COUNT(*)", node)
+            return
+        if function.least <= count <= function.most:
+            return
+        if function.least == function.most:
+            wanted = f"{function.least} argument{'' if function.least == 1 else 's'}"
+        else:
+            wanted = (
+                f"{function.least} or more" if function.most > 9 else f"{function.least} to {function.most} arguments"
+            )
+        hint = f"write {function.signature}"
+        if function.name in ("MIN", "MAX") and self.aggregate:
+            hint = f"the aggregate function is {function.name}_AGG(x)"
+        self.report("arity", f"{function.name} takes {wanted}, found {count}", node, hint)
+
+    def need(self, typed: Typed, wanted: str, by: str) -> Typed:
+        """Return the node if it is of the wanted kind, else report it; NULL takes the kind."""
+        kind = typed.type.kind
+        if typed.op == "error" or wanted == "any" or kind == wanted:
+            return typed
+        if kind == "null":
+            return typed if wanted == "number" else self.cast(typed, DataType(_KIND_OF.get(wanted, wanted)))  # type: ignore[arg-type]
+        if (wanted == "number" and kind in NUMERIC) or (wanted == "moment" and kind in ("date", "timestamp")):
+            return typed
+        names = {
+            "boolean": "a condition",
+            "moment": "a date or timestamp",
+            "number": "a number",
+            "integer": "an integer",
+        }
+        at = nodes.Node(start=typed.start, end=typed.end)
+        hint = 'a date is written DATE("YYYY-MM-DD")' if wanted in ("date", "moment") and kind == "string" else None
+        if kind == "string" and by == "+":
+            hint = "texts are joined by CONCAT"
+        return self.report("type", f"{by} needs {names.get(wanted, f'a {wanted}')}, found {typed.type}", at, hint)
+
+    def meet(self, values: list[Typed], node: nodes.Node) -> list[Typed] | None:
+        """Return the values cast to the type that holds all exactly, or None after reporting."""
+        if self._failed(*values):
+            return None
+        common = NULL
+        for value in values:
+            met = common_type(common, self._meeting_type(value, values))
+            if met is None:
+                message, hint = explain_no_common_type(common, value.type)
+                self.report("type", message, node, hint)
+                return None
+            common = met
+        common = BOOLEAN if common.kind == "null" else common
+        return [self.cast(value, common) for value in values]
+
+    def _meeting_type(self, value: Typed, values: list[Typed]) -> DataType:
+        # A constant needs no more digits than it has.
+        if value.op == "literal" and value.type == INTEGER and any(other.type.kind == "decimal" for other in values):
+            return literal_type(Decimal(str(value.value)))
+        return value.type
+
+    def cast(self, typed: Typed, target: DataType) -> Typed:
+        """Return the node as the type; never loses a digit."""
+        if typed.type == target or typed.op == "error":
+            return typed
+        assert is_assignable(typed.type, target)
+        return Typed("cast", target, typed.nullable, (typed,), None, typed.start, typed.end)
+
+    def report(
+        self, kind: Kind, message: str, at: nodes.Node, hint: str | None = None,
+        table: str | None = None, column: str | None = None,
+    ) -> Typed:  # fmt: skip
+        """Note a problem and return the node that stands for it."""
+        problem = ExpressionProblem(CODES[kind], kind, message, hint, at.start, at.end, self.selector, table, column)
+        self.problems.append(problem)
+        return self._failure()
+
+    @staticmethod
+    def _failure() -> Typed:
+        return Typed("error", NULL, True)
+
+    @staticmethod
+    def _failed(*typed: Typed) -> bool:
+        return any(node.op == "error" for node in typed)
+
+
+_KIND_OF = {"moment": "date"}
+
+
+def literal_type(value: Decimal) -> DataType:
+    """Return the smallest decimal type of a constant."""
+    _, digits, exponent = value.as_tuple()
+    scale = -int(exponent)
+    return make_decimal(max(len(digits) if any(digits) else 1, scale, 1), scale)

@@ -1,0 +1,79 @@
+"""Tree to text: one canonical spelling, with no bracket that is not needed."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+
+from airflow_provider_runtime.core.expr import nodes
+from airflow_provider_runtime.core.expr.parser import RESERVED
+
+OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY, PRIMARY = range(8)
+_LEVELS = {"OR": OR, "AND": AND, "+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT}
+
+
+def format_expression(node: nodes.Node) -> str:
+    """Return the text of a tree; parsing it gives an equal tree."""
+    return _format(node, OR)
+
+
+def _format(node: nodes.Node, least: int) -> str:
+    level, text = _spell(node)
+    return text if level >= least else f"({text})"
+
+
+def _spell(node: nodes.Node) -> tuple[int, str]:
+    match node:
+        case nodes.Chain():
+            level = _LEVELS[node.operators[0]]
+            parts = [_format(node.operands[0], level + 1)]
+            for operator, operand in zip(node.operators, node.operands[1:], strict=True):
+                parts += (operator, _format(operand, level + 1))
+            return level, " ".join(parts)
+        case nodes.Not():
+            return NOT, f"NOT {_format(node.operand, NOT)}"
+        case nodes.Negate():
+            return UNARY, f"-{_format(node.operand, UNARY)}"
+        case nodes.Compare():
+            return COMPARE, f"{_format(node.left, COMPARE)} {node.operator} {_format(node.right, SUM)}"
+        case nodes.IsNull():
+            return COMPARE, f"{_format(node.operand, COMPARE)} IS {'NOT ' if node.negated else ''}NULL"
+        case nodes.InList():
+            items = ", ".join([_format(item, OR) for item in node.items])
+            return COMPARE, f"{_format(node.operand, COMPARE)} {'NOT ' if node.negated else ''}IN ({items})"
+        case nodes.Between():
+            bounds = f"{_format(node.low, SUM)} AND {_format(node.high, SUM)}"
+            return COMPARE, f"{_format(node.operand, COMPARE)} {'NOT ' if node.negated else ''}BETWEEN {bounds}"
+        case nodes.Call():
+            arguments = "*" if node.star else ", ".join([_format(argument, OR) for argument in node.arguments])
+            return PRIMARY, f"{node.name}({arguments})"
+        case nodes.ColumnRef():
+            table = "" if node.table is None else f"{_spell_name(node.table)}."
+            return PRIMARY, table + _spell_name(node.name)
+        case nodes.SelectorRef():
+            return PRIMARY, f"{{{{{node.name}}}}}"
+        case nodes.Literal():
+            return PRIMARY, _spell_literal(node)
+    raise TypeError(f"no spelling for {type(node).__name__}")
+
+
+def _spell_name(name: str) -> str:
+    plain = name.replace("_", "a").isalnum() and not name[0].isdigit() and name.upper() not in RESERVED
+    if plain and (name[0].isalpha() or name[0] == "_"):
+        return name
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _spell_literal(node: nodes.Literal) -> str:
+    value = node.value
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, date):
+        return f'DATE("{value.isoformat()}")'
+    if isinstance(value, str):
+        return '"' + value.replace('"', '""') + '"'
+    return str(value)

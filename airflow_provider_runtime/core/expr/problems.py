@@ -1,0 +1,47 @@
+"""What can be wrong with an expression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal[
+    "syntax", "unknown_column", "unknown_table", "unknown_function", "arity", "type", "aggregate", "selector"
+]
+
+CODES: dict[str, str] = {
+    "syntax": "EXPR_001",
+    "unknown_column": "EXPR_002",
+    "unknown_table": "EXPR_002",
+    "unknown_function": "EXPR_003",
+    "arity": "EXPR_003",
+    "type": "EXPR_004",
+    "aggregate": "EXPR_005",
+    "selector": "SELECTOR_001",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionProblem:
+    """One thing that is wrong with an expression, with its span in the text.
+
+    With `selector` set, the span lies in the text of the named selector of that name.
+    """
+
+    code: str
+    kind: Kind
+    message: str
+    hint: str | None
+    start: int
+    end: int
+    selector: str | None = None
+    table: str | None = None
+    column: str | None = None
+
+
+class ExpressionSyntaxError(Exception):
+    """A text is no expression."""
+
+    def __init__(self, message: str, start: int, end: int, hint: str | None = None, kind: Kind = "syntax") -> None:
+        self.problem = ExpressionProblem(CODES[kind], kind, message, hint, start, end)
+        super().__init__(message)
