@@ -1,0 +1,53 @@
+"""Addresses of files: how prefixes and relative paths become the one address that reader and writer agree on.
+
+A local file is `file:///folder/name` with its characters as they are: Hadoop's Path does not decode `%20`.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def has_scheme(text: str) -> bool:
+    """Say whether a text is a URI with a scheme such as `s3a:`."""
+    return _SCHEME.match(text) is not None
+
+
+def make_uri(root: Path, prefix: str | None, path: str = "") -> str:
+    """Return the address of a path below a prefix; relative prefixes stand below the catalog's folder."""
+    base = prefix or ""
+    if not base and has_scheme(path):
+        return make_uri(root, path)
+    if not has_scheme(base):
+        folder = (root.absolute() / base).resolve()
+        return f"file://{folder / path if path else folder}".rstrip("/")
+    if base.startswith("file:"):
+        base = "file://" + re.sub(r"^file:/*", "/", base)
+    return f"{base.rstrip('/')}/{path.strip('/')}" if path else base.rstrip("/")
+
+
+def check_relative_path(path: str, *, allow_absolute: bool = False) -> str | None:
+    """Return why a path could leave the folder that it is taken below, or None.
+
+    Commas and braces separate too: Hadoop expands `{a,../b}` before it looks for files.
+    """
+    if _CONTROL.search(path):
+        return "holds a control character"
+    if not path.strip("/. "):
+        return "names no file or folder"
+    if "\\" in path:
+        return "holds a backslash"
+    if not allow_absolute and (path.startswith(("/", "~")) or has_scheme(path)):
+        return "is absolute"
+    if ".." in re.split(r"[/{},]", path):
+        return "leads out of its folder by '..'"
+    return None
+
+
+def hide_control_characters(text: str) -> str:
+    """Return a text that cannot forge a line of a log."""
+    return _CONTROL.sub("?", text)

@@ -1,0 +1,116 @@
+"""Rules of a resolver: which one matches a table and a period, and why the others do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+
+from airflow_provider_runtime.core.catalog.definition import Definition
+from airflow_provider_runtime.core.errors import Problem, ResolveError
+from airflow_provider_runtime.core.expr.checker import CheckResult, check_expression
+from airflow_provider_runtime.core.expr.evaluator import evaluate
+from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
+from airflow_provider_runtime.core.model.period import Period
+from airflow_provider_runtime.core.model.resolver import Resolver
+from airflow_provider_runtime.core.model.schema import DATE, INTEGER, STRING, DataType
+
+_CONTEXT: dict[str, dict[str, DataType]] = {
+    "period": {"identifier": STRING, "level": STRING, "start_date": DATE, "end_date": DATE},
+    "table": {"name": STRING},
+    "dataset": {"id": STRING, "version": INTEGER},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTrace:
+    """Whether a rule matched, and why."""
+
+    name: str
+    matched: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleMatch:
+    """The position of the rule that matched, with the trace of all that were looked at; None when none did."""
+
+    index: int | None
+    trace: tuple[RuleTrace, ...]
+
+
+def make_rule_scope() -> Scope:
+    """Return what a rule's condition may refer to."""
+    relations = {
+        name: Relation(
+            name, "context", {column: ScopeColumn(type_, nullable=False) for column, type_ in columns.items()}
+        )
+        for name, columns in _CONTEXT.items()
+    }
+    return Scope(Relation("", "context", {}), relations)
+
+
+@lru_cache(maxsize=4096)
+def check_rule_condition(text: str) -> CheckResult:
+    """Check the condition of a rule."""
+    return check_expression(text, make_rule_scope(), expect_boolean=True)
+
+
+def match_rule(
+    resolver: Definition[Resolver],
+    *,
+    dataset_id: str,
+    dataset_version: int,
+    table: str,
+    period: Period,
+    run_timestamp: datetime,
+) -> RuleMatch:
+    """Return the first rule that matches."""
+    row: dict[tuple[str | None, str], object] = {
+        ("period", "identifier"): period.identifier,
+        ("period", "level"): period.level,
+        ("period", "start_date"): period.start_date,
+        ("period", "end_date"): period.end_date,
+        ("table", "name"): table,
+        ("dataset", "id"): dataset_id,
+        ("dataset", "version"): dataset_version,
+    }
+    trace: list[RuleTrace] = []
+    for index, rule in enumerate(resolver.model.rules):
+        if rule.when is None:
+            trace.append(RuleTrace(rule.name, True, "has no condition"))
+            return RuleMatch(index, tuple(trace))
+        matched, reason = _evaluate(resolver, index, rule.when, row, run_timestamp)
+        trace.append(RuleTrace(rule.name, matched, reason))
+        if matched:
+            return RuleMatch(index, tuple(trace))
+    return RuleMatch(None, tuple(trace))
+
+
+def _evaluate(
+    resolver: Definition[Resolver],
+    index: int,
+    text: str,
+    row: dict[tuple[str | None, str], object],
+    run_timestamp: datetime,
+) -> tuple[bool, str]:
+    result = check_rule_condition(text)
+    if result.expression is None or result.problems:
+        raise ResolveError(
+            Problem(
+                problem.code,
+                problem.message,
+                problem.hint,
+                resolver.locate_span(("rules", index, "when"), problem.start, problem.end),
+            )
+            for problem in result.problems
+        )
+    value = evaluate(result.expression, row, run_timestamp=run_timestamp)
+    shown = {True: "TRUE", False: "FALSE", None: "NULL"}[value]
+    used = sorted((alias, column) for alias, column in result.expression.columns if alias is not None)
+    facts = ", ".join(f"{alias}.{column} is {_show(row[alias, column])}" for alias, column in used)
+    return value is True, f"`{text}` is {shown}" + (f" ({facts})" if facts else "")
+
+
+def _show(value: object) -> str:
+    return str(value) if isinstance(value, int) else f"'{value}'"

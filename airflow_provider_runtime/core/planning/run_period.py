@@ -1,0 +1,88 @@
+"""The period of a run: found in the project's calendar, and allowed to be run now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+from airflow_provider_runtime.core.catalog.catalog import Catalog
+from airflow_provider_runtime.core.catalog.definition import Definition
+from airflow_provider_runtime.core.errors import DefinitionError, PeriodError, Problem
+from airflow_provider_runtime.core.model.period import Period, PeriodStatus
+from airflow_provider_runtime.core.model.project import Project
+from airflow_provider_runtime.core.planning.periods import PeriodIndex, make_period_index
+from airflow_provider_runtime.core.registry.ports import Registry
+from airflow_provider_runtime.core.suggest import suggest
+
+_STRICTNESS: tuple[PeriodStatus, ...] = ("open", "closed", "locked")
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodRules:
+    """What is asked of a period before it may be run."""
+
+    allow_closed: bool = False
+    require_begun: bool = False
+    require_ended: bool = False
+
+
+def get_project_periods(catalog: Catalog, project: Definition[Project]) -> PeriodIndex:
+    """Return the periods of a project's calendar; CATALOG_004 when the calendar or the level is not known."""
+    model = project.model
+    calendar = catalog.find_calendar(model.calendar)
+    if calendar is None:
+        hint = suggest(model.calendar, ["gregorian", *catalog.calendars])
+        place = project.locate("calendar")
+        raise DefinitionError(Problem("CATALOG_004", f"calendar '{model.calendar}' not found", hint, place))
+    index = make_period_index(calendar.model)
+    if model.level not in index.levels:
+        message = f"the calendar '{model.calendar}' has no level '{model.level}'"
+        place = project.locate("level")
+        raise DefinitionError(Problem("CATALOG_004", message, suggest(model.level, index.levels), place))
+    return index
+
+
+def list_period_problems(
+    index: PeriodIndex, period: Period, rules: PeriodRules, *, registry: Registry | None, today: date
+) -> list[Problem]:
+    """Return why a period may not be run: closed or locked, not begun, not ended."""
+    problems = []
+    status = find_period_status(index, period, registry)
+    if status == "locked":
+        problems.append(Problem("PERIOD_002", f"period {period.identifier} is locked", "locked is final"))
+    elif status == "closed" and not rules.allow_closed:
+        hint = "reopen it with `airflow-runtime periods --reopen`, or run with --allow-closed"
+        problems.append(Problem("PERIOD_002", f"period {period.identifier} is closed", hint))
+    if rules.require_begun and today < period.start_date:
+        message = f"period {period.identifier} has not begun: it starts on {period.start_date}"
+        problems.append(Problem("PERIOD_003", message, "choose an earlier period"))
+    elif rules.require_ended and today <= period.end_date:
+        message = f"period {period.identifier} has not ended: its last day is {period.end_date}"
+        problems.append(Problem("PERIOD_004", message, "wait until it is over, or set allow_open_period"))
+    return problems
+
+
+def find_period_status(index: PeriodIndex, period: Period, registry: Registry | None) -> PeriodStatus:
+    """Return a period's status: the stricter of the calendar file's and the registry's."""
+    if registry is None:
+        return period.status
+    recorded = registry.get_period(index.calendar_id, period.identifier).status
+    return max(period.status, recorded, key=_STRICTNESS.index)
+
+
+def get_run_period(index: PeriodIndex, identifier: str, project: Definition[Project]) -> Period:
+    """Return the period with this identifier at the project's level, or raise PERIOD_001."""
+    try:
+        return index.get_period(identifier, project.model.level)
+    except PeriodError as error:
+        place = project.locate("level")
+        raise PeriodError(
+            problem.at(
+                file=place.file,
+                line=place.line,
+                column=place.column,
+                source_line=place.source_line,
+                project=project.model.name,
+            )
+            for problem in error.problems
+        ) from error

@@ -1,0 +1,50 @@
+"""The built-in resolver `registry`: the slices of a registered dataset's version that hold a period."""
+
+from __future__ import annotations
+
+from airflow_provider_runtime.core.errors import DataError, Location, Problem
+from airflow_provider_runtime.core.model.period import Period
+from airflow_provider_runtime.core.model.plan import PlanLocation
+from airflow_provider_runtime.core.planning.periods import PeriodIndex
+from airflow_provider_runtime.core.planning.resolution import ResolvedTable
+from airflow_provider_runtime.core.planning.resolver_rules import RuleTrace
+from airflow_provider_runtime.core.registry.ports import DatasetVersion, SliceRecord
+from airflow_provider_runtime.core.suggest import list_names
+
+
+def locate_slices(version: DatasetVersion, index: PeriodIndex, period: Period, place: Location) -> ResolvedTable:
+    """Return the locations of a period's slices: its own, else its children's, else its parent's."""
+    chosen, reason = _choose(version, index, period)
+    if not chosen:
+        held = list_names(sorted(found.period for found in version.slices))
+        message = f"dataset '{version.name}' version {version.version} holds no data for {period.identifier}"
+        raise DataError(Problem("DATA_001", message, f"it holds {held}" if held else "it is empty", place))
+    locations = tuple(_make_location(found) for found in chosen)
+    periods = tuple(found.period for found in chosen)
+    return ResolvedTable(locations, (RuleTrace("registry", True, reason),), None, periods)
+
+
+def _choose(version: DatasetVersion, index: PeriodIndex, period: Period) -> tuple[list[SliceRecord], str]:
+    by_period = {found.period: found for found in version.slices}
+    if period.identifier in by_period:
+        return [by_period[period.identifier]], "the version holds a slice of this period"
+    known = [(index.find_period(identifier), found) for identifier, found in by_period.items()]
+    for level in index.levels[index.levels.index(period.level) + 1 :]:
+        children = [
+            (child.start_date, found)
+            for child, found in known
+            if child and child.level == level and index.find_parent(child, period.level) == period
+        ]
+        if children:
+            ordered = [found for _, found in sorted(children, key=lambda pair: pair[0])]
+            return ordered, f"the version holds slices of the level {level}"
+    for level in reversed(index.levels[: index.levels.index(period.level)]):
+        parent = index.find_parent(period, level)
+        if parent and parent.identifier in by_period:
+            return [by_period[parent.identifier]], f"the version holds a slice of the {level}"
+    return [], ""
+
+
+def _make_location(found: SliceRecord) -> PlanLocation:
+    columns = tuple(column["name"] for column in found.definition.get("main_table", {}).get("columns", ()))
+    return PlanLocation(kind="files", format="parquet", uri=found.uri, period=found.period, columns=columns)
