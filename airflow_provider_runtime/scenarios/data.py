@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from airflow_provider_runtime.core.errors import Location, Problem
+from airflow_provider_runtime.core.catalog.catalog import Catalog
+from airflow_provider_runtime.core.errors import Problem
 from airflow_provider_runtime.core.model.dataset import Dataset, Table
 from airflow_provider_runtime.core.model.plan import PlanLocation
 from airflow_provider_runtime.core.model.scenario import ScenarioData
+from airflow_provider_runtime.core.suggest import suggest
 from airflow_provider_runtime.scenarios.loading import LoadedScenario
 from airflow_provider_runtime.scenarios.values import to_text
 
@@ -65,31 +67,31 @@ def _make_rows(rows: tuple[dict[str, object], ...], table: Table) -> PlanLocatio
     return PlanLocation(kind="memory", columns=columns, rows=texts)
 
 
-def check_data(loaded: LoadedScenario, datasets: Iterable[Dataset]) -> list[Problem]:
+def check_data(loaded: LoadedScenario, catalog: Catalog) -> list[Problem]:
     """Return what is wrong with a scenario's data: datasets, tables and kinds of file that nobody knows."""
     assert loaded.scenario is not None
     assert loaded.source is not None
-    known = list(datasets)
     problems = []
     for index, entry in enumerate(loaded.scenario.data):
-        matching = [dataset for dataset in known if entry.dataset in (dataset.id, dataset.name)]
-        tables = {name for dataset in matching for name in _list_tables(dataset)}
-
-        def refuse(code: str, message: str, field: str, at: int = index) -> None:
-            location = loaded.source.locate("data", at, field) if loaded.source else Location()
-            problems.append(Problem(code, message, None, location))
-
-        if not matching:
-            refuse("DATASET_001", f"data is given for the dataset '{entry.dataset}', which is not defined", "dataset")
-        elif entry.table is not None and entry.table not in tables:
-            refuse("CATALOG_002", f"dataset '{entry.dataset}' has no table '{entry.table}'", "table")
+        tables = _list_tables(catalog, entry.dataset)
+        if tables is None:
+            message = f"data is given for the dataset '{entry.dataset}', which is not defined"
+            hint = suggest(entry.dataset, [found.model.id for found in catalog.datasets.values()])
+            problems.append(Problem("DATASET_001", message, hint, loaded.source.locate("data", index, "dataset")))
+        elif entry.table is not None and tables and entry.table not in tables:
+            message, hint = f"dataset '{entry.dataset}' has no table '{entry.table}'", suggest(entry.table, tables)
+            problems.append(Problem("CATALOG_002", message, hint, loaded.source.locate("data", index, "table")))
         if entry.file is not None and Path(entry.file).suffix.lower() not in FILE_FORMATS:
-            refuse("CATALOG_002", f"'{entry.file}' is no csv, parquet or json file", "file")
+            message, hint = f"'{entry.file}' is no csv, parquet or json file", "rows of a table come from one of these"
+            problems.append(Problem("CATALOG_002", message, hint, loaded.source.locate("data", index, "file")))
     return problems
 
 
-def _list_tables(dataset: Dataset) -> list[str]:
-    return [
-        dataset.main_table.name,
-        *(lookup.target.name for lookup in dataset.lookups if lookup.target.type == "table"),
-    ]
+def _list_tables(catalog: Catalog, reference: str) -> list[str] | None:
+    """Return the tables of a dataset; none that are known for one that a project registers; None for an unknown one."""
+    datasets = [found.model for found in catalog.list_dataset_versions(reference)]
+    if datasets:
+        lookups = [lookup.target for dataset in datasets for lookup in dataset.lookups]
+        names = [dataset.main_table.name for dataset in datasets]
+        return names + [target.name for target in lookups if target.type == "table"]
+    return [] if catalog.find_registration(reference) is not None else None

@@ -77,5 +77,5 @@ def make_junit(results: Sequence[ScenarioResult]) -> str:
 def _clean(text: str) -> str:
     """Replace characters that XML cannot hold."""
     return "".join(
-        c if c in "\t\n" or " " <= c <= "\ud7ff" or "\ue000" <= c != "\ufffe" != "\uffff" else "?" for c in text
+        c if c in "\t\n" or (" " <= c <= "\ud7ff") or ("\ue000" <= c <= "\ufffd") or c > "\uffff" else "?" for c in text
     )

@@ -15,9 +15,9 @@ from airflow_provider_runtime.core.errors import Location, Problem, RuntimeProvi
 from airflow_provider_runtime.core.model.plan import PlanColumn, PlanLocation
 from airflow_provider_runtime.core.model.scenario import Scenario
 from airflow_provider_runtime.core.planning.periods import make_period_index
-from airflow_provider_runtime.core.planning.registered import add_registered_datasets
 from airflow_provider_runtime.core.planning.snapshot import Snapshot
 from airflow_provider_runtime.core.planning.snapshot_builder import LocationRequest, ResolveOptions, build_snapshot
+from airflow_provider_runtime.core.planning.validation import get_catalog_for_project
 from airflow_provider_runtime.scenarios.compare import Mismatch
 from airflow_provider_runtime.scenarios.data import check_data, find_data, make_locations
 from airflow_provider_runtime.scenarios.expectations import (
@@ -83,7 +83,7 @@ class ScenarioRunner:
         return "failed", "; ".join(mismatch.message for mismatch in mismatches[:8]), tuple(mismatches), ()
 
     def _compare(self, loaded: LoadedScenario, scenario: Scenario) -> list[Mismatch]:
-        catalog = load_scenario_catalog(loaded).get_catalog()
+        catalog = get_catalog_for_project(load_scenario_catalog(loaded), scenario.run.project)
         snapshot = make_snapshot(loaded, scenario, catalog)
         expected = scenario.expect
         mismatches = []
@@ -123,8 +123,7 @@ class ScenarioRunner:
 
 def make_snapshot(loaded: LoadedScenario, scenario: Scenario, catalog: Catalog) -> Snapshot:
     """Resolve a scenario's run, with its data in place of what the resolvers choose."""
-    known, _ = add_registered_datasets(catalog)
-    raise_problems(check_data(loaded, (definition.model for definition in known.datasets.values())))
+    raise_problems(check_data(loaded, catalog))
 
     def locate(request: LocationRequest, chosen: tuple[PlanLocation, ...]) -> tuple[PlanLocation, ...]:
         entries = find_data(scenario.data, request.dataset, request.table)

@@ -10,7 +10,7 @@ from pathlib import Path
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult, load_catalog
-from airflow_provider_runtime.core.errors import Location, Problem
+from airflow_provider_runtime.core.errors import Location, Problem, raise_problems
 from airflow_provider_runtime.core.model.dataset import Dataset
 from airflow_provider_runtime.core.model.operation import OutputOperation
 from airflow_provider_runtime.core.model.project import Project
@@ -45,6 +45,18 @@ def validate_catalog(
     checked = ProjectChecks(catalog).check(definition)
     problems = _merge([*_choose_needed(loaded, checked), *checked.problems])
     return Validation(problems, f"project '{definition.model.name}' version {definition.model.version}")
+
+
+def get_catalog_for_project(loaded: LoadResult, project: str) -> Catalog:
+    """Return the catalog for a run of a project; raise what is wrong with the definitions that it needs."""
+    catalog = loaded.catalog
+    definition = catalog.find_project(project)
+    if definition is None:
+        raise_problems(_explain_missing(catalog, loaded, project))
+        raise AssertionError("unreachable")
+    checked = ProjectChecks(catalog).check(definition)
+    raise_problems(_merge([*_choose_needed(loaded, checked), *checked.problems]))
+    return catalog
 
 
 def add_known_datasets(catalog: Catalog, registered: Iterable[Mapping[str, object]]) -> Catalog:
