@@ -9,11 +9,11 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
-from airflow_provider_runtime.core.catalog.definition import SourceMap
+from airflow_provider_runtime.core.catalog.definition import Kind, SourceMap
 from airflow_provider_runtime.core.catalog.documents import read_definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult, find_files, finish_catalog, load_catalog
 from airflow_provider_runtime.core.catalog.translate import translate_validation_error
-from airflow_provider_runtime.core.catalog.yaml_source import MAX_FILE_BYTES, Document, parse_bytes
+from airflow_provider_runtime.core.catalog.yaml_source import MAX_FILE_BYTES, Document, Node, parse_bytes
 from airflow_provider_runtime.core.errors import Location, Problem
 from airflow_provider_runtime.core.model.scenario import INLINE_KINDS, Scenario
 
@@ -100,6 +100,7 @@ def load_scenario_catalog(loaded: LoadedScenario) -> LoadResult:
 def _add_inline(base: LoadResult, source: SourceMap) -> tuple[Catalog, list[Problem]]:
     kept: dict[str, dict[object, object]] = {key: dict(getattr(base.catalog, key)) for key in INLINE_KINDS}
     problems = list(base.problems)
+    broken = set(base.catalog.broken)
     added = False
     for key, kind in INLINE_KINDS.items():
         node, exact = source.find_node((key,))
@@ -108,6 +109,7 @@ def _add_inline(base: LoadResult, source: SourceMap) -> tuple[Catalog, list[Prob
             definition, found = read_definition(kind, SourceMap(source.source, item))
             problems += found
             if definition is None:
+                broken |= _name_broken(kind, item)
                 continue
             model = definition.model
             identity = (model.id, model.version) if hasattr(model, "version") else model.id  # type: ignore[attr-defined]
@@ -116,4 +118,12 @@ def _add_inline(base: LoadResult, source: SourceMap) -> tuple[Catalog, list[Prob
                 hint = "give this one another id or version"
                 problems.append(Problem("CATALOG_003", message, hint, definition.locate("id")))
             kept[key][identity] = definition
-    return (replace(base.catalog, **kept) if added else base.catalog), problems  # type: ignore[arg-type]
+    if not added:
+        return base.catalog, problems
+    return replace(base.catalog, broken=frozenset(broken), **kept), problems  # type: ignore[arg-type]
+
+
+def _name_broken(kind: str, item: Node) -> set[tuple[Kind, str]]:
+    """Return what a definition with errors is called, so that nobody reports it as missing too."""
+    nodes = [(item.entries or {}).get(key) for key in ("id", "name")]
+    return {(kind, entry[1].text) for entry in nodes if entry is not None and entry[1].text}  # type: ignore[misc]
