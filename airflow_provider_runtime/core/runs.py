@@ -1,4 +1,4 @@
-"""One path for every run, from the command line and from Airflow: begin an attempt, keep it alive, finish or fail it."""
+"""One path for every run, from command line and Airflow alike: begin an attempt, keep it alive, finish or fail it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def begin_attempt(
         project_id=str(project["id"]),
         project_name=str(project["name"]),
         project_version=int(project["version"]),
-        calendar=str(snapshot.get("project_snapshot", {}).get("calendar") or "gregorian"),
+        calendar=str(snapshot["plan"].get("settings", {}).get("calendar") or "gregorian"),
         period=str(period["identifier"]),
         level=str(period["level"]),
         snapshot_uri=snapshot_uri,
@@ -138,6 +138,7 @@ def list_slice_writes(snapshot: Mapping[str, Any], report: Mapping[str, Any]) ->
     planned = {
         operation["seq"]: operation for operation in snapshot["plan"]["operations"] if operation["type"] == "output"
     }
+    registers = snapshot["plan"].get("settings", {}).get("registers", {})
     writes = []
     for output in report.get("outputs", ()):
         written = output.get("slice")
@@ -149,6 +150,7 @@ def list_slice_writes(snapshot: Mapping[str, Any], report: Mapping[str, Any]) ->
                 Problem("SNAPSHOT_001", f"the report tells of a slice of output {output['seq']}, the snapshot does not")
             )
         target = operation["slice"]
+        inferred = registers.get(str(output["seq"]), {}).get("definition")
         writes.append(
             SliceWrite(
                 output_seq=int(output["seq"]),
@@ -157,7 +159,7 @@ def list_slice_writes(snapshot: Mapping[str, Any], report: Mapping[str, Any]) ->
                 period=str(snapshot["period"]["identifier"]),
                 uri=str(written["uri"]),
                 rows=int(written["rows"]),
-                definition=_make_definition(target, operation["columns"]),
+                definition=inferred or _make_definition(target, operation["columns"]),
                 content=written.get("content"),
             )
         )

@@ -61,7 +61,8 @@ def start_postgres() -> Iterator[PostgresServer]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    options = f"-c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories={folder} -c fsync=off -c max_connections=60"
+    settings = ("listen_addresses=127.0.0.1", f"port={port}", f"unix_socket_directories={folder}", "fsync=off")
+    options = " ".join(f"-c {setting}" for setting in settings)
     try:
         _run(binaries / "initdb", "-D", folder / "data", "-A", "trust", "-U", "postgres", "--no-sync", "-E", "UTF8")
         _run(binaries / "pg_ctl", "-D", folder / "data", "-l", folder / "log", "-w", "-o", options, "start")

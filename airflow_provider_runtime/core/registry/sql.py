@@ -19,6 +19,7 @@ from airflow_provider_runtime.core.registry.transactional import TransactionalRe
 
 T = TypeVar("T")
 PATIENCE_SECONDS = 30.0
+FIRST_PATIENCE_SECONDS = 5.0
 ADVISORY_LOCK = 0x61707275
 """Any fixed number: the lock that write transactions of all registries in a PostgreSQL database share."""
 PASSING_STATES = {"40001", "40P01", "55P03", "57P01", "57P02", "57P03"}
@@ -43,7 +44,8 @@ class SqlRegistry(TransactionalRegistry):
 
     def migrate(self) -> None:
         """Bring the schema up to date; cheap when it is."""
-        if self._run(is_current, "BEGIN"):
+        # A database that does not answer at the very first question is most likely down or misspelled.
+        if self._run(is_current, "BEGIN", min(self._patience_seconds, FIRST_PATIENCE_SECONDS)):
             return
         self._run(_prepare_file, None)
         self._run(upgrade, "BEGIN IMMEDIATE")
@@ -58,9 +60,9 @@ class SqlRegistry(TransactionalRegistry):
     def _write(self, work: Callable[[Store], T]) -> T:
         return self._run(lambda connection: work(SqlStore(connection)), "BEGIN IMMEDIATE")
 
-    def _run(self, work: Callable[[Connection], T], begin: str | None) -> T:
+    def _run(self, work: Callable[[Connection], T], begin: str | None, patience_seconds: float | None = None) -> T:
         # Every work may run twice: a commit whose answer was lost may have happened, and the rules find what they did.
-        deadline = time.monotonic() + self._patience_seconds
+        deadline = time.monotonic() + (self._patience_seconds if patience_seconds is None else patience_seconds)
         pause_seconds = 0.02
         while True:
             try:

@@ -1,0 +1,78 @@
+"""The command `airflow-runtime runs`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import click
+
+from airflow_provider_runtime.cli.options import DEFAULT_REGISTRY, format_option, print_json, registry_option
+from airflow_provider_runtime.cli.tables import print_table
+from airflow_provider_runtime.core.registry.ports import RunRecord
+
+
+@click.command("runs")
+@registry_option(default=DEFAULT_REGISTRY)
+@click.option("--project", metavar="P", help="Only runs of this project (id or name).")
+@click.option("--period", metavar="X", help="Only runs for this period.")
+@click.option("--limit", type=click.IntRange(min=1), help="At most so many, the latest first.")
+@format_option("text", "json")
+def command(registry: str, project: str | None, period: str | None, limit: int | None, output_format: str) -> None:
+    """List the runs that the registry knows, the latest first.
+
+    \b
+    Example:
+      airflow-runtime runs --project fx-conversion --period 2026-01
+    """
+    from airflow_provider_runtime.core.registry.sql import open_registry
+
+    records = open_registry(registry).list_runs(project=project, period=period, limit=limit)
+    if output_format == "json":
+        print_json([describe_run(record) for record in records])
+        return
+    titles = ("project", "period", "status", "attempt", "started (UTC)", "seconds", "rows in", "snapshot", "error")
+    print_table(titles, [_make_row(record) for record in records], empty="no runs yet")
+
+
+def describe_run(record: RunRecord) -> dict[str, object]:
+    """Return a run as JSON shows it."""
+    return {
+        "run_id": record.run_id,
+        "project_id": record.project_id,
+        "project": record.project_name,
+        "project_version": record.project_version,
+        "calendar": record.calendar,
+        "period": record.period,
+        "level": record.level,
+        "status": record.status,
+        "attempt": record.attempt,
+        "token": record.token,
+        "snapshot_sha256": record.snapshot_sha256,
+        "snapshot_uri": record.snapshot_uri,
+        "started_at": _show(record.started_at),
+        "finished_at": _show(record.finished_at),
+        "published_at": _show(record.published_at),
+        "rows_in": record.rows_in,
+        "report": record.report,
+        "error": record.error,
+    }
+
+
+def _make_row(record: RunRecord) -> tuple[object, ...]:
+    seconds = (record.finished_at - record.started_at).total_seconds() if record.finished_at else None
+    error = f"{record.error.get('code')}: {record.error.get('message')}" if record.error else None
+    return (
+        f"{record.project_name} v{record.project_version}",
+        record.period,
+        record.status,
+        record.attempt,
+        record.started_at,
+        None if seconds is None else f"{seconds:.1f}",
+        record.rows_in,
+        record.snapshot_sha256[:12],
+        error,
+    )
+
+
+def _show(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()

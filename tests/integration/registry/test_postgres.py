@@ -1,0 +1,10 @@
+from __future__ import annotations
+
+import pytest
+from registry_cases import RegistryCases
+
+pytestmark = pytest.mark.integration
+
+
+class TestPostgres(RegistryCases):
+    """PostgreSQL, by the fixture `registry`."""

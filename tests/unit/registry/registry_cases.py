@@ -1,0 +1,188 @@
+"""What every registry must do, whatever keeps it; run against memory, SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from airflow_provider_runtime.core.errors import DefinitionError, LeaseError, PeriodError
+from airflow_provider_runtime.core.registry.ports import Attempt, Registry, RunStart, SliceWrite, UsedDefinition
+
+ELSEWHERE = "another-machine/1/1"
+
+
+def make_start(name: str = "a", period: str = "2026-01", project: str = "p", **changes: Any) -> RunStart:
+    start = RunStart(name * 8, f"run-{name}", project, "fx", 1, "gregorian", period, "month")
+    return replace(start, **changes)
+
+
+def make_write(uri: str = "file:/s/1", period: str = "2026-01", rows: int = 3, **changes: Any) -> SliceWrite:
+    definition = {"id": "ds-id", "name": "DS", "main_table": {"name": "DS", "columns": [{"name": "a"}]}}
+    return replace(SliceWrite(50, "ds-id", "DS", period, uri, rows, definition), **changes)
+
+
+def begin(registry: Registry, start: RunStart, **options: Any) -> Attempt:
+    return registry.begin_attempt(start, **{"holder": ELSEWHERE, **options})
+
+
+def read(registry: Registry, version: int | None = None) -> list[tuple[str, str]]:
+    found = registry.find_version("DS", version)
+    return [] if found is None else [(item.period, item.uri) for item in found.slices]
+
+
+class RegistryCases:
+    """Tests; a subclass's module gives the fixture `registry`."""
+
+    def test_lease_held_by_another_run_refuses_with_run_001(self, registry: Registry) -> None:
+        begin(registry, make_start("a"))
+        with pytest.raises(LeaseError) as caught:
+            begin(registry, make_start("b"))
+        assert caught.value.code == "RUN_001"
+        assert "run-a" in str(caught.value)
+        begin(registry, make_start("c", period="2026-02"))
+
+    def test_retry_of_the_same_snapshot_takes_the_lease_up_with_a_higher_token(self, registry: Registry) -> None:
+        first = begin(registry, make_start("a"))
+        second = begin(registry, make_start("a"))
+        assert second.token > first.token
+        assert second.number == 2
+        with pytest.raises(LeaseError, match="RUN_002"):
+            registry.heartbeat(first)
+        with pytest.raises(LeaseError, match="RUN_002"):
+            registry.finish_attempt(first, [make_write()], {})
+        assert registry.fail_attempt(first, {"code": "X"}) is False
+        assert registry.list_datasets() == []
+        registry.heartbeat(second)
+
+    def test_expired_lease_is_taken_over_and_its_run_marked_failed(self, registry: Registry) -> None:
+        old = begin(registry, make_start("a"), lease_seconds=0)
+        new = begin(registry, make_start("b"))
+        assert new.token > old.token
+        run = registry.find_run("run-a")
+        assert run is not None
+        assert run.status == "failed"
+        with pytest.raises(LeaseError, match="RUN_002"):
+            registry.finish_attempt(old, [make_write()], {})
+
+    def test_resumed_attempt_keeps_its_token_until_it_is_replaced(self, registry: Registry) -> None:
+        first = begin(registry, make_start("a"))
+        assert begin(registry, make_start("a"), resume_token=first.token).token == first.token
+        begin(registry, make_start("a"))
+        with pytest.raises(LeaseError, match="RUN_002"):
+            begin(registry, make_start("a"), resume_token=first.token)
+
+    def test_failed_attempt_frees_the_lease_and_keeps_the_error(self, registry: Registry) -> None:
+        attempt = begin(registry, make_start("a"))
+        assert registry.fail_attempt(attempt, {"code": "DATA_001", "message": "gone"}) is True
+        run = registry.find_run("a" * 8)
+        assert run is not None
+        assert (run.status, run.error) == ("failed", {"code": "DATA_001", "message": "gone"})
+        assert registry.is_published("p", "2026-01") is False
+        begin(registry, make_start("b"))
+
+    def test_finish_repeated_after_a_lost_answer_registers_once(self, registry: Registry) -> None:
+        attempt = begin(registry, make_start("a"))
+        (first,) = registry.finish_attempt(attempt, [make_write()], {"rows_in": 7})
+        (again,) = registry.finish_attempt(attempt, [make_write()], {"rows_in": 7})
+        assert (first.version, first.created, again.version, again.created) == (1, True, 1, False)
+        assert len(registry.list_versions("DS")) == 1
+        assert registry.is_published("p", "2026-01")
+
+    def test_lost_answer_is_found_after_a_newer_run_published(self, registry: Registry) -> None:
+        old = begin(registry, make_start("a"))
+        registry.finish_attempt(old, [make_write("file:/s/1")], {})
+        new = begin(registry, make_start("b"))
+        registry.finish_attempt(new, [make_write("file:/s/2")], {})
+        (again,) = registry.finish_attempt(old, [make_write("file:/s/1")], {})
+        assert again.version == 1
+        assert read(registry) == [("2026-01", "file:/s/2")]
+
+    def test_same_invocation_after_success_finds_the_published_run(self, registry: Registry) -> None:
+        attempt = begin(registry, make_start("a", invocation="dag/task/0"))
+        registry.finish_attempt(attempt, [make_write()], {"rows_in": 7})
+        retry = begin(registry, make_start("a", invocation="dag/task/0"))
+        assert retry.published is not None
+        assert retry.published.report == {"rows_in": 7}
+        assert begin(registry, make_start("a", invocation="dag/task/1")).published is None
+        assert registry.is_published("p", "2026-01")
+
+    def test_snapshot_executed_again_with_equal_rows_makes_no_version(self, registry: Registry) -> None:
+        registry.finish_attempt(begin(registry, make_start("a")), [make_write("file:/s/1", content="x")], {})
+        (same,) = registry.finish_attempt(begin(registry, make_start("a")), [make_write("file:/s/2", content="x")], {})
+        assert (same.version, same.created, same.uri) == (1, False, "file:/s/1")
+        (other,) = registry.finish_attempt(begin(registry, make_start("a")), [make_write("file:/s/3", content="y")], {})
+        assert (other.version, other.created) == (2, True)
+
+    def test_pinned_version_reads_the_same_slices_for_ever(self, registry: Registry) -> None:
+        for number, (name, period) in enumerate([("a", "2026-01"), ("b", "2026-02"), ("c", "2026-01")], 1):
+            attempt = begin(registry, make_start(name, period=period))
+            registry.finish_attempt(attempt, [make_write(f"file:/s/{number}", period=period)], {})
+        assert read(registry, 1) == [("2026-01", "file:/s/1")]
+        assert read(registry, 2) == [("2026-01", "file:/s/1"), ("2026-02", "file:/s/2")]
+        assert read(registry, 3) == [("2026-01", "file:/s/3"), ("2026-02", "file:/s/2")]
+        assert read(registry) == read(registry, 3)
+        assert registry.find_version("DS", 4) is None
+        (summary,) = registry.list_datasets()
+        assert (summary.latest_version, summary.periods, summary.rows) == (3, 2, 6)
+
+    def test_new_schema_is_the_new_version_s_and_old_slices_keep_theirs(self, registry: Registry) -> None:
+        wider = {"id": "ds-id", "name": "DS", "main_table": {"name": "DS", "columns": [{"name": "a"}, {"name": "b"}]}}
+        registry.finish_attempt(begin(registry, make_start("a")), [make_write()], {})
+        attempt = begin(registry, make_start("b", period="2026-02"))
+        registry.finish_attempt(attempt, [make_write("file:/s/2", period="2026-02", definition=wider)], {})
+        version = registry.find_version("ds-id")
+        assert version is not None
+        assert version.definition == {**wider, "version": 2}
+        assert [len(item.definition["main_table"]["columns"]) for item in version.slices] == [1, 2]
+
+    def test_locking_revokes_the_attempt_under_way_for_good(self, registry: Registry) -> None:
+        attempt = begin(registry, make_start("a"))
+        update = registry.set_period_status("gregorian", "2026-01", "locked", who="ann", reason="audited")
+        assert [run.run_id for run in update.revoked] == ["run-a"]
+        for publish in (registry.heartbeat, lambda it: registry.finish_attempt(it, [make_write()], {})):
+            with pytest.raises(PeriodError, match="locked by ann: audited"):
+                publish(attempt)
+        with pytest.raises(PeriodError, match="PERIOD_002"):
+            begin(registry, make_start("a", allow_closed=True))
+        with pytest.raises(PeriodError, match="PERIOD_002"):
+            registry.set_period_status("gregorian", "2026-01", "open", who="bob", reason="oops")
+        assert registry.list_datasets() == []
+
+    def test_closed_period_needs_permission_also_when_publishing(self, registry: Registry) -> None:
+        plain, allowed = make_start("a"), make_start("b", project="q", allow_closed=True)
+        attempts = begin(registry, plain), begin(registry, allowed)
+        registry.set_period_status("gregorian", "2026-01", "closed", who="ann", reason="done")
+        with pytest.raises(PeriodError, match="closed by ann"):
+            registry.finish_attempt(attempts[0], [make_write()], {})
+        assert registry.finish_attempt(attempts[1], [make_write()], {})[0].version == 1
+        registry.set_period_status("gregorian", "2026-01", "open", who="bob", reason="late invoice")
+        record = registry.get_period("gregorian", "2026-01")
+        assert [(c.previous, c.status, c.who) for c in record.history] == [
+            ("open", "closed", "ann"),
+            ("closed", "open", "bob"),
+        ]
+
+    def test_file_status_counts_when_it_is_stricter(self, registry: Registry) -> None:
+        with pytest.raises(PeriodError, match="locked in the calendar's file"):
+            begin(registry, make_start("a", file_status="locked", allow_closed=True))
+
+    def test_changed_definition_asks_for_a_new_version(self, registry: Registry) -> None:
+        used = UsedDefinition("dataset", "gl", 1, "sha256:1")
+        begin(registry, make_start("a", definitions=(used,)))
+        changed = replace(used, digest="sha256:2")
+        with pytest.raises(DefinitionError) as caught:
+            begin(registry, make_start("b", period="2026-02", definitions=(changed,)))
+        assert caught.value.code == "CATALOG_005"
+        assert "new version (2" in str(caught.value.problems[0].hint)
+        assert registry.check_definitions([used, replace(changed, version=2)]) == []
+
+    def test_runs_are_listed_latest_first_by_project_name_or_id(self, registry: Registry) -> None:
+        begin(registry, make_start("a"))
+        time.sleep(0.005)  # the registry counts milliseconds
+        begin(registry, make_start("b", period="2026-02"))
+        assert [run.run_id for run in registry.list_runs(project="fx")] == ["run-b", "run-a"]
+        assert [run.run_id for run in registry.list_runs(project="p", period="2026-01")] == ["run-a"]
+        assert len(registry.list_runs(limit=1)) == 1
