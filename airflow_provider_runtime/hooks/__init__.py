@@ -1,1 +1,1 @@
-"""Hooks."""
+"""Hooks: where the registry, the snapshots and the slices of a deployment are."""

@@ -1,1 +1,1 @@
-"""Operators."""
+"""Operators: resolve a project's snapshot for a period, and run it."""

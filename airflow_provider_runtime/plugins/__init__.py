@@ -1,1 +1,1 @@
-"""Plugins."""
+"""Plugins: what the scheduler and the API server have to know."""

@@ -1,1 +1,1 @@
-"""Timetables."""
+"""Timetables and partition mappers: a run for every period of a calendar."""

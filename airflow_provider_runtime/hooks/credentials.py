@@ -1,0 +1,84 @@
+"""Credentials of datasources, looked up right before they are used and handed on in the environment alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from airflow.providers.common.compat.sdk import AirflowNotFoundException, BaseHook
+
+from airflow_provider_runtime.core.errors import DefinitionError, Problem
+
+AIRFLOW_PREFIX = "airflow://"
+ENV_PREFIX = "env://"
+
+
+def name_variable(reference: str) -> str:
+    """Return the environment variable that carries a credential to the Spark driver."""
+    return "RUNTIME_CREDENTIAL_" + hashlib.sha256(reference.encode()).hexdigest()[:16].upper()
+
+
+def list_references(plan: Any) -> list[str]:
+    """Return every credential reference of a plan, each once."""
+    return sorted(set(_walk(plan)))
+
+
+def make_environment(references: list[str]) -> dict[str, str]:
+    """Return the variables that hold the Airflow connections among the references."""
+    return {
+        name_variable(reference): json.dumps(_read_connection(reference))
+        for reference in references
+        if reference.startswith(AIRFLOW_PREFIX)
+    }
+
+
+def read_secret(reference: str) -> str:
+    """Return the secret that a resolver's `auth` stands for: an environment variable or a connection's password."""
+    if reference.startswith(ENV_PREFIX):
+        value = os.environ.get(reference.removeprefix(ENV_PREFIX))
+        if value is None:
+            hint = "set it where the task runs"
+            raise DefinitionError(Problem("CATALOG_004", f"the variable of '{reference}' is not set", hint))
+        return value
+    return str(_read_connection(reference).get("password") or "")
+
+
+def _read_connection(reference: str) -> dict[str, str]:
+    conn_id = reference.removeprefix(AIRFLOW_PREFIX)
+    try:
+        connection = BaseHook.get_connection(conn_id)
+    except AirflowNotFoundException:
+        message = f"connection '{conn_id}' of the credential '{reference}' is not defined"
+        raise DefinitionError(Problem("CATALOG_004", message, "add the connection in Airflow")) from None
+    values: dict[str, str] = {
+        key: value for key, value in connection.extra_dejson.items() if isinstance(value, str) and value
+    }
+    if connection.login:
+        values["user"] = connection.login
+    if connection.password:
+        values["password"] = connection.password
+    _mask(values)
+    return values
+
+
+def _mask(values: Mapping[str, str]) -> None:
+    from airflow.sdk.log import mask_secret
+
+    for key, value in values.items():
+        if key != "user":
+            mask_secret(value)
+
+
+def _walk(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        found = value.get("credential_ref")
+        if isinstance(found, str):
+            yield found
+        for entry in value.values():
+            yield from _walk(entry)
+    elif isinstance(value, (list, tuple)):
+        for entry in value:
+            yield from _walk(entry)

@@ -1,0 +1,77 @@
+"""spark-submit for our job: secrets in the process environment only, and Spark's page when the log tells it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+
+_UI_PATTERN = re.compile(r"(?:tracking URL|Spark UI|SparkUI|web UI)\D*?(https?://\S+)", re.IGNORECASE)
+
+
+class JobSubmitHook(SparkSubmitHook):
+    """Submits the job with variables that never show in a command line, a template field or the log."""
+
+    _secrets: dict[str, str]
+    spark_ui_url: str | None
+
+    @classmethod
+    def adopt(cls, hook: SparkSubmitHook, secrets: Mapping[str, str]) -> JobSubmitHook:
+        """Return the hook that the Spark provider's operator made, as one of this class."""
+        adopted = cls.__new__(cls)
+        adopted.__dict__.update(hook.__dict__)
+        adopted._secrets = dict(secrets)
+        adopted.spark_ui_url = None
+        return adopted
+
+    @property
+    def is_cluster_mode(self) -> bool:
+        """Whether the driver runs elsewhere and outlives this process."""
+        return self._connection.get("deploy_mode") == "cluster"
+
+    @property
+    def is_kubernetes(self) -> bool:
+        """Whether the master is Kubernetes."""
+        return bool(self._is_kubernetes)
+
+    @property
+    def is_yarn(self) -> bool:
+        """Whether the master is YARN."""
+        return bool(self._is_yarn)
+
+    @property
+    def can_ask_kubernetes(self) -> bool:
+        """Whether Airflow's Kubernetes provider is installed."""
+        return find_spec("airflow.providers.cncf") is not None and find_spec("kubernetes") is not None
+
+    def track_kubernetes_driver(self) -> None:
+        """Follow the driver's pod through the API instead of keeping spark-submit."""
+        self._track_driver_via_k8s_api = True
+
+    def track_yarn_application(self) -> bool:
+        """Follow the application through the resource manager, if the connection says where that is."""
+        extra = self.get_connection(self._conn_id).extra_dejson
+        known = bool(extra.get("yarn_resourcemanager_webapp_address"))
+        if known:
+            self._yarn_track_via_rm_api = True
+        return known
+
+    def _build_spark_submit_command(self, application: str) -> list[str]:
+        command: list[str] = super()._build_spark_submit_command(application)
+        # Building the command sets the environment anew, so the secrets come after it; in cluster modes the environment
+        # would turn into visible settings, so nothing is added there.
+        if not self.is_cluster_mode and self._secrets:
+            self._env = {**(self._env or {}), **self._secrets}
+        return command
+
+    def _process_spark_submit_log(self, itr: Iterator[Any]) -> None:
+        super()._process_spark_submit_log(self._watch(itr))
+
+    def _watch(self, lines: Iterator[Any]) -> Iterator[Any]:
+        for line in lines:
+            if self.spark_ui_url is None and (found := _UI_PATTERN.search(line)):
+                self.spark_ui_url = found.group(1)
+            yield line

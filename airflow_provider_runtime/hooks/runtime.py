@@ -1,0 +1,145 @@
+"""The connection type `runtime`: registry, snapshot store, slice store and catalog of a deployment."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowNotFoundException, BaseHook, conf
+
+from airflow_provider_runtime.core.errors import DefinitionError, Problem, RuntimeProviderError
+from airflow_provider_runtime.hooks.storage import AirflowStorage, make_absolute
+
+if TYPE_CHECKING:
+    from airflow_provider_runtime.core.registry.ports import Registry
+
+DEFAULT_CONN_ID = "runtime_default"
+SECTION = "runtime"
+
+
+@dataclass(frozen=True)
+class RuntimeSettings:
+    """Where a deployment keeps things; the registry's URL may hold a password and is not shown."""
+
+    registry_url: str
+    snapshot_store: str
+    slice_store: str
+    catalog_path: str
+
+    def __repr__(self) -> str:
+        return f"RuntimeSettings(snapshot_store={self.snapshot_store!r}, slice_store={self.slice_store!r})"
+
+
+class RuntimeHook(BaseHook):
+    """Reads a connection of type `runtime`; without the default connection everything lives below AIRFLOW_HOME."""
+
+    conn_name_attr = "runtime_conn_id"
+    default_conn_name = DEFAULT_CONN_ID
+    conn_type = "runtime"
+    hook_name = "Runtime"
+
+    def __init__(self, runtime_conn_id: str = DEFAULT_CONN_ID, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.runtime_conn_id = runtime_conn_id
+        self._settings: RuntimeSettings | None = None
+
+    @property
+    def settings(self) -> RuntimeSettings:
+        """The deployment's settings."""
+        if self._settings is None:
+            self._settings = self._read_settings()
+        return self._settings
+
+    @property
+    def storage(self) -> AirflowStorage:
+        """Storage of snapshots and reports."""
+        return AirflowStorage()
+
+    def get_conn(self) -> Registry:
+        """Return the registry, made or upgraded when needed."""
+        return self.open_registry()
+
+    def open_registry(self) -> Registry:
+        """Return the registry, made or upgraded when needed."""
+        # SQLAlchemy is imported only where a task runs, never while a DAG file is parsed.
+        from airflow_provider_runtime.core.registry.sql import open_registry
+
+        return open_registry(self.settings.registry_url)
+
+    def resolve_catalog_path(self, catalog: str | None) -> Path:
+        """Return the catalog folder: the one asked for, else the connection's."""
+        return Path(catalog or self.settings.catalog_path)
+
+    def test_connection(self) -> tuple[bool, str]:
+        """Open the registry, write to both stores and read the catalog; report everything that is wrong."""
+        checks = {
+            "registry": self._check_registry,
+            "snapshot store": lambda: self.storage.check_writable(self.settings.snapshot_store),
+            "slice store": lambda: self.storage.check_writable(self.settings.slice_store),
+            "catalog": self._check_catalog,
+        }
+        faults = []
+        for name, check in checks.items():
+            try:
+                check()
+            except RuntimeProviderError as error:
+                faults.append(f"{name}: {'; '.join(str(problem) for problem in error.problems[:8])}")
+            except Exception as error:
+                faults.append(f"{name}: {type(error).__name__}")
+                self.log.debug("connection test of the %s failed", name, exc_info=True)
+        return (False, "\n".join(faults)) if faults else (True, "registry, stores and catalog are usable")
+
+    def _check_registry(self) -> None:
+        self.open_registry().list_datasets()
+
+    def _check_catalog(self) -> None:
+        from airflow_provider_runtime.core.catalog.loader import load_catalog
+
+        load_catalog(self.settings.catalog_path).get_catalog()
+
+    def _read_settings(self) -> RuntimeSettings:
+        home = find_home()
+        extra, registry_url = self._read_connection()
+        if registry_url:
+            _mask(registry_url)
+        return RuntimeSettings(
+            registry_url=registry_url or f"sqlite:///{home}/.runtime/registry.db",
+            snapshot_store=make_absolute(_choose(extra, "snapshot_store", f"{home}/.runtime/snapshots")),
+            slice_store=make_absolute(_choose(extra, "slice_store", f"{home}/.runtime/slices")),
+            catalog_path=_choose(extra, "catalog_path", f"{home}/catalog"),
+        )
+
+    def _read_connection(self) -> tuple[dict[str, Any], str]:
+        try:
+            connection = self.get_connection(self.runtime_conn_id)
+        except AirflowNotFoundException:
+            if self.runtime_conn_id == DEFAULT_CONN_ID:
+                return {}, ""
+            message = f"connection '{self.runtime_conn_id}' is not defined"
+            hint = (
+                "add a connection of type runtime, or leave runtime_conn_id out to keep everything under AIRFLOW_HOME"
+            )
+            raise DefinitionError(Problem("CATALOG_004", message, hint)) from None
+        extra = connection.extra_dejson
+        return extra, connection.password or str(extra.get("registry_url") or "")
+
+
+def find_home() -> str:
+    """Return Airflow's home folder."""
+    return os.environ.get("AIRFLOW_HOME") or os.path.expanduser("~/airflow")
+
+
+def _choose(extra: dict[str, Any], key: str, default: str) -> str:
+    return str(extra.get(key) or "") or str(conf.get(SECTION, key, fallback="") or "") or default
+
+
+def _mask(registry_url: str) -> None:
+    from airflow.sdk.log import mask_secret
+
+    mask_secret(registry_url)
+    userinfo, separator, _ = registry_url.partition("://")[2].rpartition("@")
+    password = userinfo.partition(":")[2]
+    if separator and password:
+        mask_secret(password)

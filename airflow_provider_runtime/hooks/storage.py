@@ -1,0 +1,69 @@
+"""Snapshots and reports on any storage that Airflow knows: local folders, and object stores by their URI."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from airflow_provider_runtime.core.errors import InfrastructureError, Problem
+from airflow_provider_runtime.core.planning.snapshot_store import LocalStorage
+
+
+class AirflowStorage:
+    """Reads and writes small documents: local ones directly, all others through Airflow's object storage."""
+
+    def read_bytes(self, uri: str) -> bytes:
+        """Return a document's content; FileNotFoundError when there is none."""
+        if to_local_path(uri) is not None:
+            return LocalStorage().read_bytes(uri)
+        content: bytes = _open_object(uri).read_bytes()
+        return content
+
+    def find_bytes(self, uri: str) -> bytes | None:
+        """Return a document's content, or None when there is none."""
+        try:
+            return self.read_bytes(uri)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise InfrastructureError(Problem("INFRA_001", f"cannot read {uri}: {reason}")) from error
+
+    def write_once(self, uri: str, content: bytes) -> None:
+        """Write a document whose name says its content; one that is there already stays."""
+        if to_local_path(uri) is not None:
+            LocalStorage().write_once(uri, content)
+            return
+        target = _open_object(uri)
+        if not target.exists():
+            target.write_bytes(content)
+
+    def check_writable(self, uri: str) -> None:
+        """Write and remove an empty document below a prefix."""
+        name = f"{uri.rstrip('/')}/.probe-{uuid4().hex}"
+        probe = to_local_path(name) or _open_object(name)
+        if isinstance(probe, Path):
+            probe.parent.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"")
+        probe.unlink()
+
+
+def to_local_path(uri: str) -> Path | None:
+    """Return the local path that a URI or a plain path names, or None for other storage."""
+    if uri.startswith("file:"):
+        return Path("/" + uri.removeprefix("file:").lstrip("/"))
+    return None if urlsplit(uri).scheme else Path(uri)
+
+
+def make_absolute(address: str) -> str:
+    """Return a store's address as the Spark job needs it: a URI."""
+    local = to_local_path(address)
+    return address.rstrip("/") if local is None else f"file://{local.expanduser().absolute()}"
+
+
+def _open_object(uri: str) -> Any:
+    from airflow.sdk import ObjectStoragePath
+
+    return ObjectStoragePath(uri)

@@ -1,0 +1,188 @@
+"""Resolve: pin versions, find locations, compile expressions, and write the run snapshot. No Spark."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import AirflowRescheduleException, BaseOperator
+
+from airflow_provider_runtime.core.errors import DefinitionError, PeriodError, Problem, raise_problems
+from airflow_provider_runtime.failures import translate_errors
+from airflow_provider_runtime.hooks.credentials import read_secret
+from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID, RuntimeHook
+from airflow_provider_runtime.operators.links import SnapshotLink
+from airflow_provider_runtime.operators.period_choice import choose_period, read_day
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_provider_runtime.core.catalog.catalog import Catalog
+    from airflow_provider_runtime.core.catalog.definition import Definition
+    from airflow_provider_runtime.core.model.project import Project
+    from airflow_provider_runtime.core.planning.snapshot import Snapshot
+    from airflow_provider_runtime.core.registry.ports import Registry
+
+Pins = dict[str, Any]
+PINS = ("run_id", "snapshot_uri", "snapshot_sha256", "period", "resolver_snapshot")
+
+
+class ResolveOperator(BaseOperator):
+    """Resolves a project for a period and returns where the snapshot is and what it pinned.
+
+    :param project: id or name of the project (templated)
+    :param catalog: catalog folder; without it the connection's (templated)
+    :param period: the period's identifier; without it the partition key, the trigger form's `period`, or the period
+        that holds the logical date (templated)
+    :param as_of: day as of which bitemporal tables are read; without it the period's first day (templated)
+    :param allow_open_period: run a period that has not ended
+    :param allow_closed: run a period that is closed
+    :param requires_previous_period: wait until the period before is published
+    :param poke_interval: seconds between two looks while waiting
+    :param sandbox: datasource below which a draft writes
+    :param deploy_mode: `cluster` when the Spark driver will not run in the task's own process
+    """
+
+    template_fields: Sequence[str] = ("project", "catalog", "period", "as_of", "runtime_conn_id")
+    operator_extra_links = (SnapshotLink(),)
+    ui_color = "#e8f4ea"
+
+    def __init__(
+        self,
+        *,
+        project: str,
+        catalog: str | os.PathLike[str] | None = None,
+        period: str | None = None,
+        as_of: str | date | None = None,
+        runtime_conn_id: str = DEFAULT_CONN_ID,
+        allow_open_period: bool = False,
+        allow_closed: bool = False,
+        requires_previous_period: bool = False,
+        poke_interval: float = 60.0,
+        sandbox: str | None = None,
+        deploy_mode: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.project = project
+        self.catalog = None if catalog is None else os.fspath(catalog)
+        self.period = period
+        self.as_of = as_of
+        self.runtime_conn_id = runtime_conn_id
+        self.allow_open_period = allow_open_period
+        self.allow_closed = allow_closed
+        self.requires_previous_period = requires_previous_period
+        self.poke_interval = poke_interval
+        self.sandbox = sandbox
+        self.deploy_mode = deploy_mode
+        self.snapshot_uri: str | None = None
+
+    def execute(self, context: Context) -> Pins:
+        """Write the snapshot and return what pins it."""
+        with translate_errors():
+            return self._resolve(context)
+
+    def _resolve(self, context: Context) -> Pins:
+        hook = RuntimeHook(self.runtime_conn_id)
+        catalog, definition = self._load(hook.resolve_catalog_path(self.catalog))
+        period = self._choose_period(context, catalog, definition)
+        self.log.info("project %s, period %s", definition.model.name, period)
+        registry = hook.open_registry()
+        try:
+            if self.requires_previous_period:
+                self._await_previous(context, catalog, definition, period, registry)
+            snapshot = self._build(hook, catalog, definition, period, registry)
+        finally:
+            registry.close()
+        from airflow_provider_runtime.core.planning.snapshot_store import write_snapshot
+
+        self.snapshot_uri = write_snapshot(snapshot, hook.settings.snapshot_store, hook.storage)
+        self.log.info("snapshot %s", self.snapshot_uri)
+        return {
+            "run_id": snapshot.run_id,
+            "snapshot_uri": self.snapshot_uri,
+            "snapshot_sha256": snapshot.sha256,
+            "period": snapshot.period_identifier,
+            "resolver_snapshot": snapshot.document["resolver_snapshot"],
+        }
+
+    def _load(self, path: Path) -> tuple[Catalog, Definition[Project]]:
+        # Imported here: parsing a DAG file must not load the expression language.
+        from airflow_provider_runtime.core.catalog.loader import load_catalog
+        from airflow_provider_runtime.core.planning.validation import validate_catalog
+
+        loaded = load_catalog(path)
+        definition = loaded.catalog.find_project(self.project)
+        if definition is None or loaded.problems:
+            # Something is wrong somewhere: it stops this task only if the project needs it.
+            raise_problems(validate_catalog(path, project=self.project).problems)
+        if definition is None:
+            raise DefinitionError(Problem("PROJECT_001", f"project '{self.project}' is not in the catalog {path}"))
+        return loaded.catalog, definition
+
+    def _choose_period(self, context: Context, catalog: Catalog, definition: Definition[Project]) -> str:
+        from airflow_provider_runtime.core.planning.run_period import get_project_periods
+
+        return choose_period(context, get_project_periods(catalog, definition), definition.model.level, self.period)
+
+    def _build(
+        self, hook: RuntimeHook, catalog: Catalog, definition: Definition[Project], period: str, registry: Registry
+    ) -> Snapshot:
+        from airflow_provider_runtime.core.planning.snapshot_builder import ResolveOptions, build_snapshot
+
+        options = ResolveOptions(
+            version=definition.model.version,
+            as_of=read_day(self.as_of, "as_of"),
+            sandbox=self.sandbox,
+            slice_store=hook.settings.slice_store,
+            allow_closed=self.allow_closed,
+            require_begun=True,
+            require_ended=not self.allow_open_period,
+            deploy_mode="cluster" if self.deploy_mode == "cluster" else "client",
+        )
+        return build_snapshot(
+            catalog, definition.model.id, period, options, registry=registry, read_credential=read_secret
+        )
+
+    def _await_previous(
+        self, context: Context, catalog: Catalog, definition: Definition[Project], identifier: str, registry: Registry
+    ) -> None:
+        """Return when the period before is published or need not be; else ask to be looked at again later."""
+        from airflow_provider_runtime.core.planning.run_period import get_project_periods
+
+        index = get_project_periods(catalog, definition)
+        period = index.get_period(identifier, definition.model.level)
+        previous = index.find_previous(period)
+        if previous is None or registry.is_published(definition.model.id, previous.identifier):
+            return
+        first = _read_first_day(definition)
+        if first is not None and previous.start_date < first:
+            return
+        waited = self._measure_wait(context)
+        if self.execution_timeout is not None and waited >= self.execution_timeout:
+            message = f"the period before, {previous.identifier}, was not published within {self.execution_timeout}"
+            hint = f"run {definition.model.name} for {previous.identifier} first"
+            raise PeriodError(Problem("PERIOD_005", message, hint, definition.locate("airflow")))
+        self.log.info("waiting for %s to be published", previous.identifier)
+        raise AirflowRescheduleException(datetime.now(UTC) + timedelta(seconds=self.poke_interval))
+
+    def _measure_wait(self, context: Context) -> timedelta:
+        first: datetime | None = context["ti"].get_first_reschedule_date(context)
+        return datetime.now(UTC) - first if first is not None else timedelta()
+
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> Any:
+        """Tell OpenLineage which datasets the project reads and writes."""
+        del task_instance
+        if self.snapshot_uri is None:
+            return None
+        from airflow_provider_runtime.operators.lineage import make_operator_lineage, read_plan
+
+        return make_operator_lineage(read_plan(self.snapshot_uri))
+
+
+def _read_first_day(definition: Definition[Project]) -> date | None:
+    settings = definition.model.airflow
+    return read_day(settings.start_date, "start_date") if settings and settings.start_date else None

@@ -1,0 +1,20 @@
+"""Registers the timetable, the mappers and the deadline references with Airflow."""
+
+from __future__ import annotations
+
+from airflow.plugins_manager import AirflowPlugin
+
+from airflow_provider_runtime.deadlines.references import PeriodEndReference, QueuedReference
+from airflow_provider_runtime.timetables.partition_mappers import ChildPeriodsWindow, PeriodMapper
+from airflow_provider_runtime.timetables.period_timetable import PeriodTimetable
+
+
+class RuntimePlugin(AirflowPlugin):
+    """The classes that Airflow finds again by name when it reads a stored DAG."""
+
+    name = "runtime"
+    # Airflow reads these from the class; its own annotation is of instances.
+    timetables = [PeriodTimetable]
+    partition_mappers = [PeriodMapper]
+    windows = [ChildPeriodsWindow]
+    deadline_references = [PeriodEndReference, QueuedReference]
