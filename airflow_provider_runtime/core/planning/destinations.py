@@ -12,13 +12,15 @@ from airflow_provider_runtime.core.model.operation import Destination, OutputOpe
 from airflow_provider_runtime.core.model.plan import PlanDestination
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.checked import Path
-from airflow_provider_runtime.core.planning.locations import check_relative_path, make_uri
+from airflow_provider_runtime.core.planning.locations import make_uri
 from airflow_provider_runtime.core.suggest import suggest
 
 DEFAULT_SANDBOX = "sandbox"
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\u0085\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
-class _Unresolved(Exception):
+class _UnresolvedError(Exception):
     """Why a destination cannot be resolved, and at which of its keys."""
 
     def __init__(self, message: str, key: str | None = None, hint: str | None = None) -> None:
@@ -27,7 +29,7 @@ class _Unresolved(Exception):
         self.hint = hint
 
 
-class _ToldElsewhere(Exception):
+class _ToldElsewhereError(Exception):
     """The datasource has errors of its own."""
 
 
@@ -44,9 +46,9 @@ def resolve_destination(
         if sandbox is not None:
             return _resolve_in_sandbox(catalog, definition.model, operation.arguments.destination, sandbox)
         return _resolve(catalog, operation.arguments.destination)
-    except _ToldElsewhere:
+    except _ToldElsewhereError:
         raise DefinitionError(()) from None
-    except _Unresolved as reason:
+    except _UnresolvedError as reason:
         path: Path = ("operations", index, "arguments", "destination", *([reason.key] if reason.key else []))
         raise DefinitionError(Problem("OUTPUT_002", str(reason), reason.hint, definition.locate(*path))) from None
 
@@ -56,13 +58,13 @@ def _resolve(catalog: Catalog, destination: Destination) -> PlanDestination:
         return _resolve_in_datasource(catalog, destination)
     if destination.type is None:
         hint = "write {datasource_id, table}, {datasource_id, path} or {type, path}"
-        raise _Unresolved("the destination names neither a datasource nor a type", hint=hint)
+        raise _UnresolvedError("the destination names neither a datasource nor a type", hint=hint)
     if destination.type == "jdbc":
         return _resolve_inline_jdbc(destination)
     if destination.path is None:
-        raise _Unresolved(f"a location of type {destination.type} needs a path", hint="add `path`")
-    _check_path(destination.path, "path", allow_absolute=True)
-    uri = make_uri(catalog.root, None, destination.path)
+        raise _UnresolvedError(f"a location of type {destination.type} needs a path", hint="add `path`")
+    _check_path(destination.path, "path", is_bounded=False)
+    uri = join_uri(catalog, None, destination.path)
     return PlanDestination(
         kind="files", format=destination.type, uri=uri, options=dict(destination.options), display=destination.path
     )
@@ -70,10 +72,12 @@ def _resolve(catalog: Catalog, destination: Destination) -> PlanDestination:
 
 def _resolve_inline_jdbc(destination: Destination) -> PlanDestination:
     if destination.table is None:
-        raise _Unresolved("a JDBC destination needs a table", hint="add `table`")
+        raise _UnresolvedError("a JDBC destination needs a table", hint="add `table`")
     _check_name(destination.table, "table")
     if "url" not in destination.options:
-        raise _Unresolved("a JDBC destination needs the option url", "options", "or name a datasource of type jdbc")
+        raise _UnresolvedError(
+            "a JDBC destination needs the option url", "options", "or name a datasource of type jdbc"
+        )
     table = _qualify(destination.table, destination.schema_)
     return PlanDestination(
         kind="jdbc", format="jdbc", table=table, options=dict(destination.options), display=f"jdbc/{table}"
@@ -83,28 +87,30 @@ def _resolve_inline_jdbc(destination: Destination) -> PlanDestination:
 def _find_datasource(catalog: Catalog, datasource_id: str) -> Datasource:
     found = catalog.find_datasource(datasource_id)
     if found is None and catalog.is_broken("datasource", datasource_id):
-        raise _ToldElsewhere
+        raise _ToldElsewhereError
     if found is None:
-        raise _Unresolved(
+        raise _UnresolvedError(
             f"datasource '{datasource_id}' not found",
             "datasource_id",
             suggest(datasource_id, list(catalog.datasources)),
         )
     if found.model.status != "active":
-        raise _Unresolved(f"datasource '{datasource_id}' is disabled", "datasource_id", "activate it or name another")
+        raise _UnresolvedError(
+            f"datasource '{datasource_id}' is disabled", "datasource_id", "activate it or name another"
+        )
     return found.model
 
 
 def _resolve_in_datasource(catalog: Catalog, destination: Destination) -> PlanDestination:
     assert destination.datasource_id is not None
     datasource = _find_datasource(catalog, destination.datasource_id)
-    if destination.type is not None:
-        raise _Unresolved("a destination has a datasource_id or a type, not both", "type", "remove one of them")
     if (destination.table is None) == (destination.path is None):
-        raise _Unresolved("a destination in a datasource has either a table or a path", hint="name one of the two")
+        raise _UnresolvedError("a destination in a datasource has either a table or a path", hint="name one of the two")
     if datasource.type == "jdbc":
         if destination.table is None:
-            raise _Unresolved(f"datasource '{datasource.id}' is a database", "path", "name a `table` instead of a path")
+            raise _UnresolvedError(
+                f"datasource '{datasource.id}' is a database", "path", "name a `table` instead of a path"
+            )
         return _write_table(datasource, destination.table, destination)
     key = "path" if destination.path is not None else "table"
     relative = destination.path or destination.table or ""
@@ -130,7 +136,7 @@ def _write_folder(catalog: Catalog, datasource: Datasource, relative: str, desti
     return PlanDestination(
         kind="files",
         format=datasource.type,
-        uri=make_uri(catalog.root, datasource.path_prefix, relative.strip("/")),
+        uri=join_uri(catalog, datasource.path_prefix, relative),
         options={**datasource.options, **destination.options},
         credential_ref=datasource.credential_ref,
         display=f"{datasource.id}/{relative}",
@@ -150,22 +156,38 @@ def _resolve_in_sandbox(catalog: Catalog, project: Project, destination: Destina
     return _write_folder(catalog, datasource, relative, plain)
 
 
-def _check_path(path: str, key: str, *, allow_absolute: bool = False) -> None:
-    """Refuse a path that could lead out of the folder that it is taken below."""
-    reason = check_relative_path(path, allow_absolute=allow_absolute)
+def join_uri(catalog: Catalog, prefix: str | None, relative: str) -> str:
+    """Return the address of what is below a prefix, as sources write theirs."""
+    return make_uri(catalog.root, prefix, relative.rstrip("/") if not prefix else relative.strip("/"))
+
+
+def _check_path(path: str, key: str, *, is_bounded: bool = True) -> None:
+    """Refuse a path that could lead out of the folder that it is taken below.
+
+    Commas and braces separate too: Hadoop expands `{a,../b}` before it looks for the file.
+    """
+    reason = None
+    if _CONTROL.search(path):
+        reason = "holds a control character"
+    elif "\\" in path:
+        reason = "holds a backslash"
+    elif is_bounded and (path.startswith(("/", "~")) or _SCHEME.match(path)):
+        reason = "is absolute"
+    elif is_bounded and ".." in re.split(r"[/{},]", path):
+        reason = "holds '..'"
+    elif not path.strip("/. "):
+        reason = "names no folder"
     if reason is not None:
-        hint = "write a path that stays where it is" if allow_absolute else "write a path below the datasource's prefix"
-        raise _Unresolved(f"the {key} {reason}", key, hint)
-    if all(part in ("", ".") for part in path.split("/")):
-        raise _Unresolved(f"the {key} names no folder", key, "name a folder")
+        hint = "write a path below the datasource's prefix" if is_bounded else "write a plain path or URI"
+        raise _UnresolvedError(f"the {key} {reason}", key, hint)
 
 
 def _check_name(name: str, key: str) -> None:
     """Refuse names of database tables that are empty or hold control characters."""
     if not name.strip():
-        raise _Unresolved(f"the {key} is empty", key, f"write a {key}")
-    if any(ord(character) < 32 for character in name):
-        raise _Unresolved(f"the {key} holds a control character", key, "remove it")
+        raise _UnresolvedError(f"the {key} is empty", key, f"write a {key}")
+    if _CONTROL.search(name):
+        raise _UnresolvedError(f"the {key} holds a control character", key, "remove it")
 
 
 def _qualify(table: str, schema: str | None) -> str:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.errors import Problem, ResolveError
 from airflow_provider_runtime.core.expr.checker import CheckResult, check_expression
-from airflow_provider_runtime.core.expr.evaluator import evaluate
+from airflow_provider_runtime.core.expr.evaluator import Value, evaluate
 from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.resolver import Resolver
@@ -66,7 +66,7 @@ def match_rule(
     run_timestamp: datetime,
 ) -> RuleMatch:
     """Return the first rule that matches."""
-    row: dict[tuple[str | None, str], object] = {
+    row: dict[tuple[str | None, str], Value] = {
         ("period", "identifier"): period.identifier,
         ("period", "level"): period.level,
         ("period", "start_date"): period.start_date,
@@ -91,7 +91,7 @@ def _evaluate(
     resolver: Definition[Resolver],
     index: int,
     text: str,
-    row: dict[tuple[str | None, str], object],
+    row: dict[tuple[str | None, str], Value],
     run_timestamp: datetime,
 ) -> tuple[bool, str]:
     result = check_rule_condition(text)
@@ -106,7 +106,7 @@ def _evaluate(
             for problem in result.problems
         )
     value = evaluate(result.expression, row, run_timestamp=run_timestamp)
-    shown = {True: "TRUE", False: "FALSE", None: "NULL"}[value]
+    shown = "NULL" if value is None else str(value).upper()
     used = sorted((alias, column) for alias, column in result.expression.columns if alias is not None)
     facts = ", ".join(f"{alias}.{column} is {_show(row[alias, column])}" for alias, column in used)
     return value is True, f"`{text}` is {shown}" + (f" ({facts})" if facts else "")

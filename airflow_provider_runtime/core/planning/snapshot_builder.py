@@ -11,7 +11,14 @@ from typing import Any, Literal
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
-from airflow_provider_runtime.core.errors import DefinitionError, Problem, RuntimeProviderError, raise_problems
+from airflow_provider_runtime.core.catalog.loader import LoadResult
+from airflow_provider_runtime.core.errors import (
+    DefinitionError,
+    Problem,
+    RuntimeProviderError,
+    get_error_class,
+    raise_problems,
+)
 from airflow_provider_runtime.core.model.dataset import Dataset, Table
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.plan import (
@@ -38,7 +45,7 @@ from airflow_provider_runtime.core.planning.pinning import (
     pin_table,
     report_unregistered,
 )
-from airflow_provider_runtime.core.planning.project_check import check_project, check_runnable, explain_missing_project
+from airflow_provider_runtime.core.planning.project_check import check_project, check_runnable
 from airflow_provider_runtime.core.planning.registered import infer_output_schema
 from airflow_provider_runtime.core.planning.resolution import ResolveContext, ResolvedTable, resolve_table
 from airflow_provider_runtime.core.planning.resolver_choice import ResolverChoice, choose_resolver
@@ -58,6 +65,7 @@ from airflow_provider_runtime.core.planning.snapshot_document import (
     describe_resolvers,
     make_plan_table,
 )
+from airflow_provider_runtime.core.planning.validation import choose_needed, explain_missing
 from airflow_provider_runtime.core.registry.ports import Registry, UsedDefinition
 
 DEFAULT_SLICE_STORE = ".runtime/slices"
@@ -96,7 +104,7 @@ Locate = Callable[[LocationRequest, tuple[PlanLocation, ...]], tuple[PlanLocatio
 
 
 def build_snapshot(
-    catalog: Catalog,
+    catalog: Catalog | LoadResult,
     project_ref: str,
     period: str,
     options: ResolveOptions | None = None,
@@ -105,19 +113,22 @@ def build_snapshot(
     locate: Locate | None = None,
     read_credential: CredentialReader | None = None,
 ) -> Snapshot:
-    """Return the snapshot of a project's run for a period; everything that is wrong is raised at once."""
+    """Return the snapshot of a project's run for a period; everything that is wrong is raised at once.
+
+    Of what is wrong in a catalog as it was loaded, only the problems that this project needs to see are raised.
+    """
     options = options or ResolveOptions()
-    definition = catalog.find_project(project_ref, options.version)
+    loaded = LoadResult(catalog) if isinstance(catalog, Catalog) else catalog
+    definition = loaded.catalog.find_project(project_ref, options.version)
     if definition is None:
-        raise_problems([explain_missing_project(catalog, project_ref)])
-        raise AssertionError("unreachable")
-    builder = _Builder(catalog, definition, options, registry, locate, read_credential)
-    return builder.build(period)
+        problems = explain_missing(loaded.catalog, loaded, project_ref)
+        raise get_error_class(problems[0].code)(problems)
+    return _Builder(loaded, definition, options, registry, locate, read_credential).build(period)
 
 
 @dataclass(slots=True)
 class _Builder:
-    catalog: Catalog
+    loaded: LoadResult
     definition: Definition[Project]
     options: ResolveOptions
     registry: Registry | None
@@ -125,6 +136,11 @@ class _Builder:
     read_credential: CredentialReader | None
     problems: list[Problem] = field(default_factory=list)
     resolvers: dict[str, Definition[Resolver]] = field(default_factory=dict)
+
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog, without what the registry knows."""
+        return self.loaded.catalog
 
     @property
     def is_offline(self) -> bool:
@@ -141,7 +157,8 @@ class _Builder:
         run_timestamp = _to_utc(self.options.run_timestamp or datetime.now(UTC))
         known = add_registered_versions(self.catalog, self.definition, self.registry)
         checked = check_project(known, self.definition)
-        self.problems += [problem for problem in checked.problems if problem.severity == "error"]
+        found = (*choose_needed(self.loaded, checked), *checked.problems)
+        self.problems += [problem for problem in found if problem.severity == "error"]
         self._check_status()
         context = self._make_context(identifier, run_timestamp)
         if context is None or self.problems:

@@ -41,9 +41,9 @@ def validate_catalog(
         return _validate_all(catalog, loaded)
     definition = catalog.find_project(project)
     if definition is None:
-        return Validation(_explain_missing(catalog, loaded, project), "")
+        return Validation(explain_missing(catalog, loaded, project), "")
     checked = ProjectChecks(catalog).check(definition)
-    problems = _merge([*_choose_needed(loaded, checked), *checked.problems])
+    problems = _merge([*choose_needed(loaded, checked), *checked.problems])
     return Validation(problems, f"project '{definition.model.name}' version {definition.model.version}")
 
 
@@ -52,10 +52,10 @@ def get_catalog_for_project(loaded: LoadResult, project: str) -> Catalog:
     catalog = loaded.catalog
     definition = catalog.find_project(project)
     if definition is None:
-        raise_problems(_explain_missing(catalog, loaded, project))
+        raise_problems(explain_missing(catalog, loaded, project))
         raise AssertionError("unreachable")
     checked = ProjectChecks(catalog).check(definition)
-    raise_problems(_merge([*_choose_needed(loaded, checked), *checked.problems]))
+    raise_problems(_merge([*choose_needed(loaded, checked), *checked.problems]))
     return catalog
 
 
@@ -84,7 +84,7 @@ def _list_projects(catalog: Catalog) -> list[Definition[Project]]:
     return found
 
 
-def _explain_missing(catalog: Catalog, loaded: LoadResult, reference: str) -> tuple[Problem, ...]:
+def explain_missing(catalog: Catalog, loaded: LoadResult, reference: str) -> tuple[Problem, ...]:
     """Return the mistakes of the project's own document if that is why it is missing, else that it is."""
     if catalog.is_broken("project", reference):
         names = {reference}
@@ -106,7 +106,7 @@ def _merge(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(unique.values())
 
 
-def _choose_needed(loaded: LoadResult, checked: CheckedProject) -> list[Problem]:
+def choose_needed(loaded: LoadResult, checked: CheckedProject) -> list[Problem]:
     """Return the catalog's problems in the files that a project needs."""
     if checked.rests_on_broken:
         return list(loaded.problems)

@@ -1,0 +1,120 @@
+"""`airflow-runtime resolve`: the snapshot of a run, without Spark."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import click
+
+from airflow_provider_runtime.cli.options import DEFAULT_REGISTRY, catalog_option, project_option, registry_option
+from airflow_provider_runtime.core.registry.ports import Registry
+
+
+class DayParameter(click.ParamType[date]):
+    """A day in ISO form."""
+
+    name = "date"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> date:
+        """Read the day."""
+        try:
+            return value if isinstance(value, date) else date.fromisoformat(str(value))
+        except ValueError:
+            self.fail(f"'{value}' is no day, write it as YYYY-MM-DD", param, ctx)
+
+
+class TimestampParameter(click.ParamType[datetime]):
+    """A moment in ISO form; UTC when it names no zone."""
+
+    name = "timestamp"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """Read the moment."""
+        try:
+            moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+        except ValueError:
+            self.fail(f"'{value}' is no moment, write it as 2026-02-01T00:00:00Z", param, ctx)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+@click.command("resolve")
+@catalog_option
+@project_option(required=True)
+@click.option("--period", metavar="X", required=True, help="Identifier of a period of the project's level.")
+@click.option("--as-of", type=DayParameter(), help="Day that bitemporal tables are read as of. [default: period start]")
+@registry_option()
+@click.option("--timestamp", type=TimestampParameter(), help="The run's moment: TODAY() and NOW(). [default: now]")
+@click.option("--sandbox", metavar="ID", help="Datasource that a draft's outputs go below. [default: sandbox]")
+@click.option("--slices", metavar="URI", help="Slice store of registered datasets. [default: .runtime/slices]")
+@click.option("--allow-closed", is_flag=True, help="Accept a closed period.")
+@click.option("--output", type=click.Path(path_type=Path), help="File, or folder, to write the snapshot to.")
+def command(
+    catalog: Path,
+    project: str,
+    period: str,
+    as_of: date | None,
+    registry: str | None,
+    timestamp: datetime | None,
+    sandbox: str | None,
+    slices: str | None,
+    allow_closed: bool,
+    output: Path | None,
+) -> None:
+    """Pin every version and location of a run into its snapshot, and print it.
+
+    The SHA-256 of exactly these bytes goes to standard error; into a folder the file is written as <sha256>.json.
+
+    \b
+    Examples:
+      airflow-runtime resolve --project fx-conversion --period 2026-01
+      airflow-runtime resolve --project fx-conversion --period 2026-01 --as-of 2026-01-15 --output snapshots/
+    """
+    from airflow_provider_runtime.core.catalog.loader import load_catalog
+    from airflow_provider_runtime.core.planning.snapshot_builder import (
+        DEFAULT_SLICE_STORE,
+        ResolveOptions,
+        build_snapshot,
+    )
+
+    options = ResolveOptions(
+        as_of=as_of,
+        run_timestamp=timestamp,
+        sandbox=sandbox,
+        slice_store=slices or DEFAULT_SLICE_STORE,
+        allow_closed=allow_closed,
+    )
+    opened = find_registry(registry)
+    try:
+        snapshot = build_snapshot(load_catalog(catalog), project, period, options, registry=opened)
+    finally:
+        if opened is not None:
+            opened.close()
+    place = _write(snapshot.content, snapshot.sha256, output)
+    click.echo(f"sha256 {snapshot.sha256}{f' {place}' if place else ''}", err=True)
+
+
+def find_registry(url: str | None) -> Registry | None:
+    """Return the registry; None when none was named and the embedded one was never made."""
+    if url is None:
+        if not Path(DEFAULT_REGISTRY.removeprefix("sqlite:///")).exists():
+            return None
+        url = DEFAULT_REGISTRY
+    from airflow_provider_runtime.core.registry.sql import open_registry
+
+    return open_registry(url)
+
+
+def _write(content: bytes, sha256: str, output: Path | None) -> Path | None:
+    if output is None:
+        sys.stdout.buffer.write(content + (b"\n" if sys.stdout.isatty() else b""))
+        sys.stdout.buffer.flush()
+        return None
+    target = output / f"{sha256}.json" if output.is_dir() or not output.suffix else output
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+    except OSError as error:
+        raise click.UsageError(f"cannot write {target}: {error.strerror}") from None
+    return target
