@@ -2,6 +2,7 @@
 
 from airflow_provider_runtime.core.expr.checker import Checked, CheckResult, check_expression
 from airflow_provider_runtime.core.expr.datatypes import common_type, is_assignable
+from airflow_provider_runtime.core.expr.evaluator import evaluate
 from airflow_provider_runtime.core.expr.formatter import format_expression
 from airflow_provider_runtime.core.expr.parser import parse
 from airflow_provider_runtime.core.expr.problems import ExpressionProblem, ExpressionSyntaxError
@@ -20,6 +21,7 @@ __all__ = [
     "common_type",
     "compile_equalities",
     "compile_sql",
+    "evaluate",
     "format_expression",
     "is_assignable",
     "parse",

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """The functions of the language, in one table."""
 
 from __future__ import annotations

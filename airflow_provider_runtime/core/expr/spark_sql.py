@@ -1,8 +1,8 @@
 """Checked tree to Spark SQL text.
 
 The text needs a session with ANSI mode on, time zone UTC, case-sensitive names and
-`spark.sql.decimalOperations.allowPrecisionLoss=false`. Nothing of the user's text is copied: names are quoted, texts are
-escaped. A mark stands as a comment inside everything that can fail at run time.
+`spark.sql.decimalOperations.allowPrecisionLoss=false`. Nothing of the user's text is copied: names are quoted, texts
+are escaped. A mark stands as a comment inside everything that can fail at run time.
 """
 
 from __future__ import annotations
@@ -212,7 +212,10 @@ class _Compiler:
 
     def write_negate(self, node: Typed) -> Sql:
         """Write unary minus."""
-        return UNARY, f"-{self.mark}{self.write(node.args[0], PRIMARY)}"
+        if node.type.kind == "integer":
+            # Spark gives no place for an overflow of its unary minus.
+            return SUM, f"0L - {self.mark}{self.write(node.args[0], PRODUCT)}"
+        return UNARY, f"-{self.write(node.args[0], PRIMARY)}"
 
     def write_divide(self, node: Typed) -> Sql:
         """Write a quotient."""
@@ -369,7 +372,8 @@ class _Compiler:
             n = names["n"]
             failure = f"CAST({self.mark}concat('day ', CAST({n} AS STRING), ' since 1970 is out of range') AS DATE)"
             inside = f"date_from_unix_date(CAST({n} AS INT))"
-            return f"CASE WHEN {n} BETWEEN {FIRST_DAY}L AND {LAST_DAY}L THEN {inside} WHEN {n} IS NOT NULL THEN {failure} END"
+            in_range = f"{n} BETWEEN {FIRST_DAY}L AND {LAST_DAY}L"
+            return f"CASE WHEN {in_range} THEN {inside} WHEN {n} IS NOT NULL THEN {failure} END"
 
         return PRIMARY, self.bind({"n": (sql, False)}, body)
 

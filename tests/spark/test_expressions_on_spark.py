@@ -1,0 +1,210 @@
+"""Random typed expressions: Spark and the evaluator agree to the last digit."""
+
+import random
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pytest
+
+from airflow_provider_runtime.core.errors import DataError
+from airflow_provider_runtime.core.expr import Relation, Scope, ScopeColumn, check_expression, compile_sql, evaluate
+from airflow_provider_runtime.core.model.schema import BOOLEAN, DATE, INTEGER, STRING, make_decimal
+
+pytestmark = pytest.mark.spark
+NOW = datetime(2026, 2, 1, tzinfo=UTC)
+TYPES = {
+    "a": make_decimal(20, 6), "b": make_decimal(20, 6), "r": make_decimal(18, 8), "w": make_decimal(38, 10),
+    "i": INTEGER, "j": INTEGER, "s": STRING, "u": STRING, "d": DATE, "e": DATE, "ok": BOOLEAN, "no": BOOLEAN,
+}  # fmt: skip
+SCOPE = Scope(Relation("t", "working", {name: ScopeColumn(kind) for name, kind in TYPES.items()}))
+
+
+def make_value(rng, kind):
+    if rng.random() < 0.15:
+        return None
+    if kind.kind == "decimal":
+        digits = rng.choice([1, 3, 7, min(kind.precision, 14)])
+        return Decimal(rng.randint(-(10**digits), 10**digits)).scaleb(-kind.scale)
+    if kind.kind == "integer":
+        return rng.choice([0, 1, -1, 7, -13, 1000, rng.randint(-(10**9), 10**9)])
+    if kind.kind == "string":
+        return rng.choice(["", "a", "Abc", " x ", "žluť", "😀b", "a'b\\c", 'q"$'])
+    if kind.kind == "date":
+        return date.fromordinal(rng.randint(700000, 750000))
+    return rng.choice([True, False])
+
+
+def make_text(rng, kind, depth):
+    leaf = depth <= 0 or rng.random() < 0.15
+
+    def sub(other):
+        return make_text(rng, other, depth - 1)
+
+    if kind == "number":
+        if leaf:
+            return rng.choice(["a", "b", "r", "w", "i", "j", "0", "3", "2.5", "0.07", "100"])
+        return rng.choice([
+            lambda: f"({sub('number')} + {sub('number')} - {sub('number')})",
+            lambda: f"{rng.choice('abrij')} * {rng.choice(['i', 'r', '1.1', 'a'])}",
+            lambda: f"ROUND({sub('number')} / {sub('number')}, 4)",
+            lambda: f"{rng.choice('abrij')} / {rng.choice(['i', 'r', 'b', '7', 'w'])}",
+            lambda: f"ROUND({sub('number')}, {rng.randint(0, 3)})",
+            lambda: f"{rng.choice(['FLOOR', 'CEIL', 'ABS', '-'])}({sub('number')})",
+            lambda: f"MOD({rng.choice('abrij')}, {rng.choice('abrij')})",
+            lambda: f"{rng.choice(['MIN', 'MAX'])}({sub('number')}, {sub('number')})",
+            lambda: f"IF({sub('boolean')}, {sub('number')}, {sub('number')})",
+            lambda: f"COALESCE({sub('number')}, {sub('number')})",
+            lambda: f"LEN({sub('string')})",
+            lambda: f"DATEDIFF({sub('date')}, {sub('date')})",
+            lambda: f"{rng.choice(['YEAR', 'MONTH', 'DAY'])}({sub('date')})",
+        ])()  # fmt: skip
+    if kind == "boolean":
+        if leaf:
+            return rng.choice(["ok", "no", "TRUE", "NULL = 1"])
+        same = rng.choice(["number", "string", "date"])
+        return rng.choice([
+            lambda: f"({sub('boolean')} AND {sub('boolean')})",
+            lambda: f"({sub('boolean')} OR {sub('boolean')})",
+            lambda: f"NOT {sub('boolean')}" if depth > 9 else f"(NOT {sub('boolean')})",
+            lambda: f"({sub(same)} {rng.choice(['=', '<>', '<', '>='])} {sub(same)})",
+            lambda: f"({sub(same)} IN ({sub(same)}, {sub(same)}))",
+            lambda: f"({sub(same)} NOT BETWEEN {sub(same)} AND {sub(same)})",
+            lambda: f"({sub(same)} IS NULL)",
+            lambda: f"CONTAINS({sub('string')}, {sub('string')})",
+        ])()  # fmt: skip
+    if kind == "string":
+        if leaf:
+            return rng.choice(["s", "u", "'it''s'", '"\\n$x"', '""'])
+        return rng.choice([
+            lambda: f"CONCAT({sub('string')}, {sub('string')})",
+            lambda: f"{rng.choice(['LEFT', 'RIGHT'])}({sub('string')}, {rng.choice(['i', '2', '-1', 'LEN(s)'])})",
+            lambda: f"TRIM({sub('string')})",
+            lambda: f"REPLACE({sub('string')}, {sub('string')}, {sub('string')})",
+        ])()  # fmt: skip
+    if leaf:
+        return rng.choice(["d", "e", 'DATE("2026-01-31")', "TODAY()"])
+    return f"DATEADD({sub('date')}, {rng.choice(['30', 'DAY(d)', '-1'])})"
+
+
+def make_cases(rng, count):
+    cases = []
+    while len(cases) < count:
+        kind = rng.choice(["number", "number", "boolean", "string", "date"])
+        text = make_text(rng, kind, rng.randint(1, 3))
+        checked = check_expression(text, SCOPE).expression
+        if checked is not None and checked.type.kind != "null":
+            cases.append((text, checked))
+    return cases
+
+
+def evaluate_all(checked, rows):
+    """The values, or None when one of the rows cannot be evaluated."""
+    try:
+        return [
+            evaluate(checked, {(None, name): value for name, value in row.items()}, run_timestamp=NOW) for row in rows
+        ]
+    except DataError:
+        return None
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_random_expressions_agree_with_the_evaluator(spark, seed):
+    rng = random.Random(seed)
+    rows = [{name: make_value(rng, kind) for name, kind in TYPES.items()} for _ in range(40)]
+    schema = ", ".join(f"{name} {kind.ddl}" for name, kind in TYPES.items())
+    frame = spark.createDataFrame([tuple(row.values()) for row in rows], schema).alias("@w")
+    cases = [(text, checked, evaluate_all(checked, rows)) for text, checked in make_cases(rng, 150)]
+    cases = [case for case in cases if case[2] is not None]
+    assert len(cases) > 100
+    for first in range(0, len(cases), 25):
+        batch = cases[first : first + 25]
+        compiled = [compile_sql(checked, run_timestamp=NOW, mark="1:x") for _, checked, _ in batch]
+        result = frame.selectExpr(*[f"{sql} AS c{at}" for at, sql in enumerate(compiled)])
+        types = [field.dataType.simpleString() for field in result.schema.fields]
+        found = result.collect()
+        for at, (text, checked, expected) in enumerate(batch):
+            assert types[at] == checked.type.ddl, text
+            assert [row[at] for row in found] == expected, (text, compiled[at])
+
+
+def test_totals_agree_with_exact_arithmetic(spark):
+    texts = [
+        "SUM(a)",
+        "AVG(a)",
+        "AVG(i)",
+        "SUM(a * r) / COUNT(*)",
+        "COUNT(s)",
+        "MIN_AGG(s)",
+        "MAX_AGG(d)",
+        "SUM(i) + 1",
+    ]
+    rng = random.Random(5)
+    rows = [{name: make_value(rng, kind) for name, kind in TYPES.items()} for _ in range(60)]
+    schema = ", ".join(f"{name} {kind.ddl}" for name, kind in TYPES.items())
+    frame = spark.createDataFrame([tuple(row.values()) for row in rows], schema).alias("@w")
+    checked = [check_expression(text, SCOPE, aggregate=True).expression for text in texts]
+    sql = [f"{compile_sql(one, run_timestamp=NOW)} AS c{at}" for at, one in enumerate(checked)]
+    result = frame.selectExpr(*sql)
+    assert [field.dataType.simpleString() for field in result.schema.fields] == [one.type.ddl for one in checked]
+    row = result.collect()[0]
+    amounts = [one["a"] for one in rows if one["a"] is not None]
+    assert row[0] == sum(amounts)
+    assert row[1] == (sum(amounts) / len(amounts)).quantize(Decimal("1e-10"), "ROUND_HALF_UP")
+    assert row[4] == sum(one["s"] is not None for one in rows)
+
+
+def test_quotient_just_below_a_tie_is_rounded_down(spark):
+    left, right = Decimal("0.499999"), Decimal("99999900000001.000001")
+    scope = Scope(Relation("t", "working", {"a": ScopeColumn(TYPES["a"]), "b": ScopeColumn(TYPES["b"])}))
+    checked = check_expression("a / b", scope).expression
+    rng = random.Random(1)
+    rows = [(left, right)]
+    for _ in range(300):
+        divisor = rng.randrange(10**19 + 1, 10**20, 2)
+        tie = 2 * rng.randrange(1, 10**9) + 1
+        dividend = tie * divisor // (2 * 10**4)
+        rows += [(Decimal(dividend + step).scaleb(-6), Decimal(divisor).scaleb(-6)) for step in (0, 1)]
+    rows = [row for row in rows if abs(row[0]) < 10**14]
+    frame = spark.createDataFrame(rows, "a decimal(20,6), b decimal(20,6)").alias("@w")
+    found = frame.selectExpr(f"{compile_sql(checked, run_timestamp=NOW)} AS q").collect()
+    for (a, b), row in zip(rows, found, strict=True):
+        assert row.q == evaluate(checked, {(None, "a"): a, (None, "b"): b}, run_timestamp=NOW)
+
+
+@pytest.mark.parametrize(
+    "text", ["i + j", "i * j", "-i", "a * b * 100000", "w * w", "DATEADD(d, i)", "LEN(s) / 0.5 * w * w"]
+)
+def test_overflow_names_its_mark(spark, text):
+    schema = ", ".join(f"{name} {kind.ddl}" for name, kind in TYPES.items())
+    big = Decimal("99999999999999.999999")
+    row = (
+        big,
+        big,
+        big / 10**6,
+        Decimal(10) ** 27,
+        -(2**63),
+        -(2**63),
+        "s",
+        "u",
+        date(2026, 1, 1),
+        date(2026, 1, 1),
+        True,
+        True,
+    )
+    frame = spark.createDataFrame([row], schema).alias("@w")
+    checked = check_expression(text, SCOPE).expression
+    sql = compile_sql(checked, run_timestamp=NOW, mark="10:assignments[0]", target=None)
+    with pytest.raises(Exception) as caught:
+        frame.selectExpr(f"{sql} AS x").collect()
+    fragments = [context.fragment() for context in caught.value.getQueryContext()]
+    assert any("/*@10:assignments[0]*/" in fragment for fragment in fragments), (fragments, str(caught.value)[:500])
+
+
+def test_long_and_deep_expressions_are_parsed_by_spark(spark):
+    texts = ["+".join(["i"] * 3000), " AND ".join(["ok"] * 3000), "IF(ok, 1, " * 190 + "0" + ")" * 190]
+    texts += ["(" * 200 + "i" + ")" * 200, "1 / (" * 5 + "i" + ")" * 5, "MIN(1, " * 150 + "i" + ")" * 150]
+    frame = spark.createDataFrame([(1, True)], "i bigint, ok boolean").alias("@w")
+    for text in texts:
+        checked = check_expression(text, SCOPE).expression
+        assert checked is not None, text[:20]
+        assert frame.selectExpr(f"{compile_sql(checked, run_timestamp=NOW, mark='1:x')} AS x").collect()

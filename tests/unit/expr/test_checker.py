@@ -1,0 +1,96 @@
+"""Types, names and places of aggregates."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_runtime.core.expr import (
+    Relation,
+    Scope,
+    ScopeColumn,
+    check_expression,
+    compile_equalities,
+    compile_sql,
+    evaluate,
+)
+from airflow_provider_runtime.core.model.schema import BOOLEAN, DATE, INTEGER, STRING, make_decimal
+
+NOW = datetime(2026, 2, 1, tzinfo=UTC)
+COLUMNS = {"a": make_decimal(), "b": make_decimal(), "w": make_decimal(38, 18), "i": INTEGER, "j": INTEGER,
+           "s": STRING, "d": DATE, "ok": BOOLEAN}  # fmt: skip
+SCOPE = Scope(
+    Relation("t", "working", {name: ScopeColumn(kind) for name, kind in COLUMNS.items()}),
+    {"fx": Relation("fx", "join", {"rate": ScopeColumn(make_decimal(18, 8)), "s": ScopeColumn(STRING)})},
+    {"E": "s = 'x'", "R": "{{E}}", "B": "i + ", "N": "i"},
+)
+GOLDEN = Path(__file__).parent / "golden" / "expressions.txt"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("i * j - 1", "integer"), ("i / j", "decimal(26,6)"), ("a * b", "decimal(38,12)"), ("a / b", "decimal(30,10)"),
+        ("i + a", "decimal(27,6)"), ("ROUND(a, 2)", "decimal(17,2)"), ("FLOOR(a)", "decimal(15,0)"), ("FLOOR(i)", "integer"),
+        ("IF(ok, i, 1.5)", "decimal(21,1)"), ("w > 0", "boolean"), ("-9223372036854775808", "integer"),
+        ("9223372036854775808", "decimal(19,0)"), ("TODAY()", "date"), ("NULL + i", "integer"),
+    ],
+)  # fmt: skip
+def test_type_of_an_expression_follows_the_rules(text, expected):
+    assert str(check_expression(text, SCOPE).expression.type) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "start"),
+    [
+        ("a + s", "EXPR_004", 4), ("w * w * w", "EXPR_004", 0), ("foo(a)", "EXPR_003", 0), ("LEN(s, 2)", "EXPR_003", 0),
+        ("1 + amount", "EXPR_002", 4), ("fx.rat", "EXPR_002", 0), ("x.y", "EXPR_002", 0), ("SUM(a)", "EXPR_005", 0),
+        ("{{Q}}", "SELECTOR_001", 0), ("{{R}}", "EXPR_001", 0), ("{{B}}", "EXPR_001", 3), ("{{N}}", "EXPR_004", 0),
+        ("w = a * b * 1.0000000", "EXPR_004", 0), ("ROUND(a, 13)", "EXPR_004", 9), ("DATE(s)", "EXPR_001", 0), ("A", "EXPR_002", 0),
+        ("1" * 39, "EXPR_004", 0),
+    ],
+)  # fmt: skip
+def test_wrong_expression_gives_its_code_and_place(text, code, start):
+    problem = check_expression(text, SCOPE).problems[0]
+    assert (problem.code, problem.start) == (code, start)
+
+
+def test_all_problems_of_an_expression_are_reported():
+    problems = check_expression("q + r > LEN(a) AND {{Z}}", SCOPE).problems
+    assert [problem.code for problem in problems] == ["EXPR_002", "EXPR_002", "EXPR_004", "SELECTOR_001"]
+    assert problems[-1].message == "Selector 'Z' not defined in Project"
+
+
+@pytest.mark.parametrize("text", ["a", "SUM(SUM(a))", "1", "SUM(a) + b"])
+def test_aggregate_expression_needs_every_column_inside_one_aggregate(text):
+    assert check_expression(text, SCOPE, aggregate=True).problems[0].kind == "aggregate"
+
+
+def test_equalities_of_a_condition_are_found_on_both_sides():
+    condition = check_expression("fx.s = t.s AND fx.rate > 1 AND (i = j OR ok)", SCOPE).expression
+    assert compile_equalities(condition, "fx", run_timestamp=NOW) == [("`@w`.`s`", "`@fx`.`s`")]
+
+
+def test_text_constant_is_escaped_for_spark():
+    checked = check_expression("'a\\n''$\x00`\"'", SCOPE).expression
+    assert compile_sql(checked, run_timestamp=NOW) == r"""'a\\n\'\u0024\u0000`"'"""
+
+
+def test_emitted_sql_is_as_in_the_golden_file():
+    texts = [line for line in GOLDEN.read_text().splitlines() if line and not line.startswith("    ")]
+    lines = []
+    for text in texts:
+        checked = check_expression(text, SCOPE, aggregate="SUM" in text or "AVG" in text).expression
+        lines.append(f"{text}\n    {compile_sql(checked, run_timestamp=NOW, mark='10:x')}\n")
+    assert "".join(lines) == GOLDEN.read_text()
+
+
+def test_if_does_not_evaluate_the_other_branch():
+    checked = check_expression("IF(ok, i * 9000000000000000000, 1)", SCOPE).expression
+    assert evaluate(checked, {(None, "ok"): False, (None, "i"): 9}, run_timestamp=NOW) == 1
+
+
+def test_quotient_is_rounded_half_up_once():
+    checked = check_expression("a / 3", SCOPE).expression
+    assert evaluate(checked, {(None, "a"): Decimal("2")}, run_timestamp=NOW) == Decimal("0.6666666667")

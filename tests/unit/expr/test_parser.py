@@ -1,0 +1,74 @@
+"""Texts that are expressions, texts that are not, and what is said about them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airflow_provider_runtime.core.expr import ExpressionSyntaxError, format_expression, parse
+
+GOOD = [
+    "NOT(a) = b AND x.y IN (1, 2.50) OR OR(a, b) AND NOT z BETWEEN 1 + 2 * 3 AND --4",
+    "a = NOT(b)",
+    "sum(a * b) / count(*)",
+    "\"a\"\"b\" = 'it''s'",
+    "-(-a) - (b - c) - d",
+    '{{ X }} AND DATE("2026-01-31") > d',
+    "a IS NOT NULL = b",
+    "`in`.`a b` NOT IN (NULL, TRUE)",
+    "a = b = c",
+]
+
+
+@pytest.mark.parametrize("text", GOOD)
+def test_format_of_a_tree_parses_to_the_same_tree(text):
+    tree = parse(text)
+    assert parse(format_expression(tree)) == tree
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "start"),
+    [
+        ("(a + ", "expected a value after '+'", 4),
+        ("(a", "missing closing bracket", 0),
+        ("a)", "closing bracket without an opening one", 1),
+        ('DATE("2026-02-30")', "the date 2026-02-30 does not exist", 5),
+        ('a = "abc', "the text is not closed", 4),
+        ("a b", "unexpected 'b'", 2),
+        ("", "the expression is empty", 0),
+        ("(" * 1_000_000, "the expression is nested deeper than 200 levels", 200),
+        ("NOT " * 240_000 + "a", "the expression is nested deeper than 200 levels", 0),
+        ("-" * 1_000_000, "the expression is nested deeper than 200 levels", 0),
+    ],
+)
+def test_text_that_is_no_expression_is_explained(text, message, start):
+    with pytest.raises(ExpressionSyntaxError) as caught:
+        parse(text)
+    assert (caught.value.problem.message, caught.value.problem.start) == (message, start)
+    assert caught.value.problem.code == "EXPR_001"
+
+
+def test_nesting_of_200_levels_is_accepted_and_201_is_not():
+    assert parse("(" * 200 + "a" + ")" * 200)
+    with pytest.raises(ExpressionSyntaxError):
+        parse("(" * 201 + "a" + ")" * 201)
+    assert parse("NOT " * 200 + "a")
+    with pytest.raises(ExpressionSyntaxError):
+        parse("NOT " * 201 + "a")
+
+
+def test_chain_of_3000_operands_is_one_level():
+    assert len(parse("+".join(["a"] * 3000)).operands) == 3000
+
+
+def test_dashes_inside_a_text_are_no_nesting():
+    assert parse("s = '" + "-" * 500 + "(" * 500 + "'")
+
+
+@given(st.text(alphabet=st.sampled_from("ab1.\"'`(){}+-*/<>=, \\\n\x00ANDORNOTé😀"), max_size=40))
+def test_any_text_gives_a_tree_or_a_problem(text):
+    try:
+        tree = parse(text)
+    except ExpressionSyntaxError as error:
+        assert 0 <= error.problem.start <= error.problem.end <= len(text)
+    else:
+        assert parse(format_expression(tree)) == tree
