@@ -1,0 +1,186 @@
+"""Runs a project in this process: resolve, take the lease, execute on Spark, publish, register."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_runtime.core.errors import (
+    Location,
+    Problem,
+    RuntimeProviderError,
+    get_error_class,
+)
+from airflow_provider_runtime.core.planning.snapshot import Snapshot
+from airflow_provider_runtime.core.registry.ports import Attempt, Registration, Registry
+from airflow_provider_runtime.core.runs import (
+    begin_attempt,
+    check_attempt,
+    fail_attempt,
+    finish_attempt,
+    keep_alive,
+    public_report,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How the run of one period ended."""
+
+    period: str
+    report: dict[str, Any]
+    registrations: tuple[Registration, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    snapshot: Snapshot | None = None
+    snapshot_uri: str | None = None
+    rows_in: int | None = None
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether everything was published."""
+        return not self.problems
+
+
+def make_failed_result(period: str, error: RuntimeProviderError, snapshot: Snapshot | None = None) -> RunResult:
+    """Return the result of a run that failed before or after Spark did its part."""
+    problem = error.problems[0]
+    place = problem.location
+    report = {
+        "run_id": snapshot.run_id if snapshot else None,
+        "status": "failed",
+        "period": period,
+        "operations": [],
+        "outputs": [],
+        "timings": {},
+        "error": {
+            "code": problem.code,
+            "message": problem.message,
+            "hint": problem.hint,
+            "file": place.file,
+            "line": place.line,
+            "column": place.column,
+            "project": place.project,
+            "operation_seq": place.operation_seq,
+            "field": place.field,
+        },
+    }
+    return RunResult(period, report, problems=error.problems, snapshot=snapshot)
+
+
+@dataclass
+class LocalRunner:
+    """Executes snapshots one after the other in one Spark session, which starts with the first."""
+
+    registry: Registry
+    start_spark: Callable[[], SparkSession]
+    progress: Progress
+    allow_closed: bool = False
+    _spark_started: bool = field(default=False, init=False)
+
+    @cached_property
+    def spark(self) -> SparkSession:
+        """The session."""
+        self._spark_started = True
+        return self.start_spark()
+
+    def stop(self) -> None:
+        """Stop Spark if it was started."""
+        if self._spark_started:
+            self.spark.stop()
+
+    def execute(self, snapshot: Snapshot, snapshot_uri: str) -> RunResult:
+        """Execute a snapshot under a lease of its own, and register what it wrote."""
+        started = time.monotonic()
+        attempt = begin_attempt(
+            self.registry,
+            snapshot.document,
+            snapshot.sha256,
+            snapshot_uri=snapshot_uri,
+            allow_closed=self.allow_closed or bool(snapshot.plan.get("settings", {}).get("allow_closed")),
+        )
+        try:
+            return self._execute(snapshot, snapshot_uri, attempt, started)
+        except RuntimeProviderError as error:
+            fail_attempt(self.registry, attempt, error)
+            raise
+        except BaseException as error:
+            fail_attempt(self.registry, attempt, error)
+            raise
+
+    def _execute(self, snapshot: Snapshot, uri: str, attempt: Attempt, started: float) -> RunResult:
+        from spark_jobs.run_project import run_snapshot
+
+        from spark_jobs.snapshot import parse_snapshot
+
+        lost: list[RuntimeProviderError] = []
+        fill_credentials(snapshot.document)
+        spark = self.spark
+
+        def stop(error: RuntimeProviderError) -> None:
+            lost.append(error)
+            spark.interruptAll()
+
+        def check() -> None:
+            check_attempt(self.registry, attempt)
+
+        with keep_alive(self.registry, attempt, stop):
+            job_snapshot = parse_snapshot(snapshot.content, snapshot.sha256)
+            job_report = run_snapshot(
+                spark, job_snapshot, attempt.token, progress=self.progress, before_publish=check
+            ).to_dict()
+        if lost:
+            raise lost[0]
+        if job_report["status"] != "succeeded":
+            error = read_job_error(job_report, snapshot)
+            fail_attempt(self.registry, attempt, job_report["error"], job_report)
+            result = public_report(job_report, ())
+            return RunResult(snapshot.period_identifier, result, problems=error.problems, snapshot=snapshot)
+        registrations = finish_attempt(self.registry, attempt, snapshot.document, job_report)
+        report = public_report(job_report, registrations)
+        report["timings"]["total_seconds"] = round(time.monotonic() - started, 3)
+        rows_in = job_report.get("rows_in")
+        return RunResult(snapshot.period_identifier, report, registrations, (), snapshot, uri, rows_in)
+
+
+def read_job_error(report: Mapping[str, Any], snapshot: Snapshot) -> RuntimeProviderError:
+    """Return the job's error as one of ours, pointing at the YAML that it comes from."""
+    error = report["error"]
+    location = Location(
+        file=error.get("file"),
+        line=error.get("line") or 1,
+        column=error.get("column") or 1,
+        project=error.get("project") or snapshot.document["project"]["name"],
+        operation_seq=error.get("operation_seq"),
+        field=error.get("field"),
+    )
+    problem = Problem(str(error["code"]), str(error["message"]), error.get("hint"), location)
+    return get_error_class(problem.code)(problem)
+
+
+def fill_credentials(document: Mapping[str, Any]) -> None:
+    """Put what `airflow://` references of a snapshot stand for where the job looks for it: the environment."""
+    references = sorted(ref for ref in list_credential_refs(document) if ref.startswith("airflow://"))
+    if not references:
+        return
+    from airflow_provider_runtime.hooks.credentials import read_airflow_credential
+    from spark_jobs.credentials import credential_variable
+
+    for ref in references:
+        os.environ[credential_variable(ref)] = read_airflow_credential(ref)
+
+
+def list_credential_refs(document: Mapping[str, Any]) -> set[str]:
+    """Return every credential reference of a snapshot's plan."""
+    plan = document["plan"]
+    locations = [location for table in plan["tables"].values() for location in table["locations"]]
+    destinations = [operation["destination"] for operation in plan["operations"] if operation["type"] == "output"]
+    return {place["credential_ref"] for place in (*locations, *destinations) if place.get("credential_ref")}

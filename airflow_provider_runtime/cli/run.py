@@ -1,0 +1,272 @@
+"""`airflow-runtime run`: runs a project for a period or several, or executes a snapshot again."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from airflow_provider_runtime.cli.options import DEFAULT_REGISTRY, catalog_option, project_option, registry_option
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from airflow_provider_runtime.cli.local_run import LocalRunner, RunResult
+    from airflow_provider_runtime.core.catalog.catalog import Catalog
+    from airflow_provider_runtime.core.planning.snapshot import Snapshot
+    from airflow_provider_runtime.core.registry.ports import Registry
+
+
+class Moment(click.ParamType):
+    """An ISO timestamp; without a zone it is UTC."""
+
+    name = "timestamp"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """Read the timestamp."""
+        try:
+            moment = datetime.fromisoformat(str(value))
+        except ValueError:
+            self.fail(f"'{value}' is no timestamp; write it like 2026-02-01T00:00:00Z", param, ctx)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+class Day(click.ParamType):
+    """An ISO date."""
+
+    name = "date"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> date:
+        """Read the date."""
+        try:
+            return date.fromisoformat(str(value))
+        except ValueError:
+            self.fail(f"'{value}' is no date; write it like 2026-01-31", param, ctx)
+
+
+class Setting(click.ParamType):
+    """A setting of Spark, as KEY=VALUE."""
+
+    name = "setting"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        """Split key and value."""
+        if isinstance(value, tuple):
+            return value
+        key, separator, setting = str(value).partition("=")
+        if not separator or not key.strip():
+            self.fail(f"'{value}' is not KEY=VALUE", param, ctx)
+        return key.strip(), setting
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """What was asked for on the command line."""
+
+    project: str
+    period: str
+    as_of: date | None
+    timestamp: datetime | None
+    sandbox: str | None
+    allow_closed: bool
+    keep_going: bool
+    state: Path
+
+
+@click.command("run")
+@catalog_option
+@project_option()
+@click.option("--period", metavar="X[..Y]", help="A period, or the first and the last of several.")
+@click.option("--as-of", type=Day(), help="Day for which bitemporal tables are read. [default: the period's start]")
+@click.option("--timestamp", type=Moment(), help="Timestamp of the run. [default: now]")
+@registry_option(default=DEFAULT_REGISTRY)
+@click.option("--master", metavar="M", default="local[*]", show_default=True, help="Spark master.")
+@click.option("--conf", metavar="K=V", type=Setting(), multiple=True, help="Setting of Spark; may be repeated.")
+@click.option("--sandbox", metavar="ID", help="Datasource that a draft project writes to. [default: sandbox]")
+@click.option("--allow-closed", is_flag=True, help="Run a closed period too; a locked one never runs.")
+@click.option("--snapshot", metavar="FILE", help="Execute this snapshot again instead of resolving.")
+@click.option("--sha256", metavar="HEX", help="Digest that the snapshot must have.")
+@click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="Write what was done to this file.")
+@click.option("--dry-run", is_flag=True, help="Resolve and show what would be done; no Spark, nothing is written.")
+@click.option("--keep-going", is_flag=True, help="With several periods: go on after one that failed.")
+@click.pass_context
+def command(
+    context: click.Context,
+    catalog: Path,
+    project: str | None,
+    period: str | None,
+    as_of: date | None,
+    timestamp: datetime | None,
+    registry: str,
+    master: str,
+    conf: tuple[tuple[str, str], ...],
+    sandbox: str | None,
+    allow_closed: bool,
+    snapshot: str | None,
+    sha256: str | None,
+    report: Path | None,
+    dry_run: bool,
+    keep_going: bool,
+) -> None:
+    """Resolve, execute on Spark, publish and register.
+
+    \b
+    Examples:
+      airflow-runtime run --project fx-conversion --period 2026-01
+      airflow-runtime run --project fx-conversion --period 2026-01..2026-12 --keep-going
+      airflow-runtime run --snapshot .runtime/snapshots/<sha256>.json
+    """
+    if snapshot is None and (project is None or period is None):
+        raise click.UsageError("give --project and --period, or --snapshot")
+    if snapshot is not None and (project is not None or period is not None):
+        raise click.UsageError("--snapshot says which project and period; leave --project and --period out")
+    if sha256 is not None and snapshot is None:
+        raise click.UsageError("--sha256 belongs to --snapshot")
+    from airflow_provider_runtime.cli.local_run import LocalRunner
+    from airflow_provider_runtime.core.registry.sql import open_registry
+
+    opened = open_registry(registry)
+    runner = LocalRunner(opened, lambda: _start(master, dict(conf)), _print_progress, allow_closed)
+    try:
+        if snapshot is not None:
+            results = _run_snapshot(runner, opened, snapshot, sha256)
+        else:
+            assert project is not None
+            assert period is not None
+            request = RunRequest(
+                project, period, as_of, timestamp, sandbox, allow_closed, keep_going, _find_state(registry)
+            )
+            if dry_run:
+                _show_plans(catalog, request, opened)
+                return
+            results = _run_periods(runner, catalog, request, opened)
+    finally:
+        runner.stop()
+    if report is not None:
+        write_report(report, [result.report for result in results], several=period is not None and ".." in period)
+    context.exit(0 if all(result.succeeded for result in results) else 1)
+
+
+def _start(master: str, conf: dict[str, str]) -> SparkSession:
+    from airflow_provider_runtime.cli.local_spark import start_spark
+
+    if sys.stderr.isatty():
+        conf = {"spark.ui.showConsoleProgress": "true", **conf}
+    return start_spark(master, conf)
+
+
+def _print_progress(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def _find_state(registry: str) -> Path:
+    """Return the folder of snapshots and slices: beside an SQLite registry, else .runtime."""
+    if registry.startswith("sqlite:///"):
+        return Path(registry.removeprefix("sqlite:///")).parent
+    return Path(".runtime") if "://" in registry else Path(registry).parent
+
+
+def _list_periods(catalog: Catalog, request: RunRequest) -> tuple[str, ...]:
+    from airflow_provider_runtime.core.planning.run_period import get_project_periods
+
+    definition = catalog.find_project(request.project)
+    assert definition is not None
+    index = get_project_periods(catalog, definition)
+    if ".." not in request.period:
+        return (request.period,)
+    return tuple(found.identifier for found in index.list_range(request.period, definition.model.level))
+
+
+def _resolve(catalog: Catalog, request: RunRequest, period: str, registry: Registry) -> Snapshot:
+    from airflow_provider_runtime.core.planning.snapshot_builder import ResolveOptions, build_snapshot
+
+    options = ResolveOptions(
+        as_of=request.as_of,
+        run_timestamp=request.timestamp,
+        sandbox=request.sandbox,
+        slice_store=str(request.state / "slices"),
+        allow_closed=request.allow_closed,
+    )
+    return build_snapshot(catalog, request.project, period, options, registry=registry)
+
+
+def _load(catalog: Path, project: str, registry: Registry) -> Catalog:
+    from airflow_provider_runtime.core.catalog.loader import load_catalog
+    from airflow_provider_runtime.core.planning.validation import add_known_datasets, get_catalog_for_project
+
+    found = (registry.find_version(summary.dataset_id) for summary in registry.list_datasets())
+    registered = [dict(version.definition) for version in found if version is not None]
+    loaded = load_catalog(catalog)
+    get_catalog_for_project(type(loaded)(add_known_datasets(loaded.catalog, registered), loaded.problems), project)
+    return loaded.catalog
+
+
+def _run_periods(runner: LocalRunner, catalog: Path, request: RunRequest, registry: Registry) -> list[RunResult]:
+    from airflow_provider_runtime.cli.local_run import make_failed_result
+    from airflow_provider_runtime.cli.run_summary import print_result
+    from airflow_provider_runtime.core.errors import RuntimeProviderError
+    from airflow_provider_runtime.core.planning.snapshot_store import write_snapshot
+
+    try:
+        loaded = _load(catalog, request.project, registry)
+        periods = _list_periods(loaded, request)
+    except RuntimeProviderError as error:
+        result = make_failed_result(request.period, error)
+        print_result(result, catalog)
+        return [result]
+    results: list[RunResult] = []
+    for period in periods:
+        snapshot = None
+        try:
+            snapshot = _resolve(loaded, request, period, registry)
+            uri = write_snapshot(snapshot, str(request.state / "snapshots"))
+            result = runner.execute(snapshot, uri)
+        except RuntimeProviderError as error:
+            result = make_failed_result(period, error, snapshot)
+        print_result(result, catalog)
+        results.append(result)
+        if not result.succeeded and not request.keep_going:
+            break
+    if len(results) < len(periods):
+        left = ", ".join(periods[len(results) :][:8])
+        click.echo(f"stopped: {len(periods) - len(results)} periods were not run ({left})", err=True)
+    return results
+
+
+def _run_snapshot(runner: LocalRunner, registry: Registry, uri: str, sha256: str | None) -> list[RunResult]:
+    from airflow_provider_runtime.cli.local_run import make_failed_result
+    from airflow_provider_runtime.cli.run_summary import print_result
+    from airflow_provider_runtime.core.errors import RuntimeProviderError
+    from airflow_provider_runtime.core.planning.snapshot_store import read_snapshot
+
+    snapshot = None
+    try:
+        snapshot = read_snapshot(uri, sha256, is_known=lambda digest: registry.is_known_snapshot(digest))
+        result = runner.execute(snapshot, uri)
+    except RuntimeProviderError as error:
+        result = make_failed_result(snapshot.period_identifier if snapshot else "", error, snapshot)
+    print_result(result, None)
+    return [result]
+
+
+def _show_plans(catalog: Path, request: RunRequest, registry: Registry) -> None:
+    from airflow_provider_runtime.cli.run_summary import print_plan
+
+    loaded = _load(catalog, request.project, registry)
+    for period in _list_periods(loaded, request):
+        print_plan(_resolve(loaded, request, period, registry))
+
+
+def write_report(path: Path, reports: list[dict[str, object]], *, several: bool) -> None:
+    """Write the report, or the list of reports, as a whole or not at all."""
+    document = reports if several else reports[0]
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    draft.replace(path)

@@ -1,0 +1,100 @@
+"""What a person sees of a run: the plan before it, the summary after it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from airflow_provider_runtime.cli.local_run import RunResult
+from airflow_provider_runtime.cli.main import wants_color
+from airflow_provider_runtime.cli.tables import print_table
+from airflow_provider_runtime.core.errors import Problem
+from airflow_provider_runtime.core.planning.snapshot import Snapshot
+from airflow_provider_runtime.core.rendering import render_problems
+
+
+def print_result(result: RunResult, catalog: Path | None) -> None:
+    """Print the summary of a run, or why it failed."""
+    if not result.succeeded:
+        click.echo(f"{result.period}: failed, nothing was published", err=True)
+        shown = [add_source_line(problem, catalog) for problem in result.problems]
+        click.echo(render_problems(shown, wants_color(sys.stderr)), err=True, color=True)
+        return
+    assert result.snapshot is not None
+    document = result.snapshot.document
+    name, version = document["project"]["name"], document["project"]["version"]
+    seconds = result.report["timings"].get("total_seconds", 0)
+    rows_in = "" if result.rows_in is None else f", {result.rows_in} rows in"
+    click.echo(f"{name} version {version}, period {result.period}: succeeded in {seconds:.1f} s{rows_in}")
+    _print_operations(result.report["operations"])
+    _print_outputs(result.report["outputs"])
+    _print_pins(document["resolver_snapshot"])
+    click.echo(f"run {result.report['run_id']}, snapshot {result.snapshot_uri}")
+
+
+def _print_operations(operations: Sequence[Mapping[str, Any]]) -> None:
+    rows = [(op["seq"], op["type"], op["name"], op["rows_affected"], op["rows_after"]) for op in operations]
+    click.echo()
+    print_table(("seq", "operation", "name", "rows affected", "rows after"), rows, empty="no operations")
+
+
+def _print_outputs(outputs: Sequence[Mapping[str, Any]]) -> None:
+    rows = []
+    for output in outputs:
+        registered = output["registered_dataset"]
+        version = output["registered_version"]
+        shown = "" if registered is None else f"{registered} version {version}" if version else registered
+        rows.append((output["seq"], output["destination"], output["rows"], shown))
+    if rows:
+        click.echo()
+        print_table(("seq", "output", "rows", "registered as"), rows, empty="")
+
+
+def _print_pins(pins: Mapping[str, Any]) -> None:
+    rows = [("input", "", pins["input_dataset_id"], pins["input_dataset_version"], pins["resolver_id"])]
+    for kind in ("lookup", "join", "append"):
+        for pin in pins.get(f"{kind}_datasets", ()):
+            label = f"operation {pin['operation_seq']}" if pin.get("operation_seq") is not None else ""
+            alias = " ".join(part for part in (label, pin.get("alias")) if part)
+            rows.append((kind, alias, pin["dataset_id"], pin["dataset_version"], pin["resolver_id"]))
+    click.echo()
+    print_table(("pinned", "used by", "dataset", "version", "resolver"), rows, empty="")
+
+
+def print_plan(snapshot: Snapshot) -> None:
+    """Print what a run would read, do and write."""
+    document = snapshot.document
+    plan = document["plan"]
+    name = document["project"]["name"]
+    click.echo(f"{name}, period {document['period']['identifier']}, as of {document['as_of']}: nothing was run")
+    _print_pins(document["resolver_snapshot"])
+    click.echo()
+    rows = [
+        (key, location.get("uri") or location.get("table") or location["kind"], location["on_missing"])
+        for key, table in plan["tables"].items()
+        for location in table["locations"]
+    ]
+    print_table(("table", "read from", "if missing"), rows, empty="no tables")
+    click.echo()
+    operations = [
+        (op["seq"], op["type"], op["name"], op["destination"]["display"] if op["type"] == "output" else "")
+        for op in plan["operations"]
+    ]
+    print_table(("seq", "operation", "name", "writes to"), operations, empty="no operations")
+
+
+def add_source_line(problem: Problem, catalog: Path | None) -> Problem:
+    """Return the problem with the line of YAML that it points at, where that file can still be read."""
+    place = problem.location
+    if place.source_line is not None or place.file is None or catalog is None:
+        return problem
+    try:
+        lines = (catalog / place.file).read_text(encoding="utf-8").splitlines()
+        return replace(problem, location=replace(place, source_line=lines[place.line - 1]))
+    except (OSError, UnicodeDecodeError, IndexError):
+        return problem
