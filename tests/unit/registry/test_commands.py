@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from registry_cases import ELSEWHERE, make_start, make_write
+
+from airflow_provider_runtime.cli.datasets import command as datasets
+from airflow_provider_runtime.cli.periods import command as periods
+from airflow_provider_runtime.cli.runs import command as runs
+from airflow_provider_runtime.core.errors import PeriodError
+from airflow_provider_runtime.core.registry.sql import open_registry
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/registry.db"
+
+
+def test_periods_closed_with_a_reason_shows_who_when_and_why(url: str) -> None:
+    arguments = ["--registry", url, "--close", "2026-01", "--reason", "books [done]", "--format", "json"]
+    result = CliRunner().invoke(periods, arguments)
+    (period,) = json.loads(result.stdout)
+    assert (period["period"], period["status"], period["why"]) == ("2026-01", "closed", "books [done]")
+    assert period["who"]
+    assert period["when"]
+    assert "books [done]" in CliRunner().invoke(periods, ["--registry", url]).stdout
+
+
+@pytest.mark.parametrize("arguments", [["--lock", "2026-01"], ["--lock", "2026-01", "--close", "2026-02"]])
+def test_periods_wrong_use_has_exit_status_2(url: str, arguments: list[str]) -> None:
+    assert CliRunner().invoke(periods, ["--registry", url, *arguments]).exit_code == 2
+
+
+def test_periods_reopen_of_a_locked_one_is_refused(url: str) -> None:
+    CliRunner().invoke(periods, ["--registry", url, "--lock", "2026-01", "--reason", "audited"])
+    result = CliRunner().invoke(periods, ["--registry", url, "--reopen", "2026-01", "--reason", "oops"])
+    assert isinstance(result.exception, PeriodError)
+
+
+def test_runs_and_datasets_list_what_was_published(url: str) -> None:
+    registry = open_registry(url)
+    attempt = registry.begin_attempt(make_start("a"), holder=ELSEWHERE)
+    registry.finish_attempt(attempt, [make_write()], {"rows_in": 5})
+    (run,) = json.loads(CliRunner().invoke(runs, ["--registry", url, "--format", "json"]).stdout)
+    assert (run["status"], run["rows_in"], run["run_id"]) == ("succeeded", 5, "run-a")
+    (dataset,) = json.loads(CliRunner().invoke(datasets, ["--registry", url, "--format", "json"]).stdout)
+    assert (dataset["name"], dataset["latest_version"], dataset["slices"][0]["rows"]) == ("DS", 1, 3)
+    assert "fx v1" in CliRunner().invoke(runs, ["--registry", url]).stdout
+    assert "DS" in CliRunner().invoke(datasets, ["--registry", url]).stdout
