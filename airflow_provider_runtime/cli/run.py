@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from airflow_provider_runtime.core.registry.ports import Registry
 
 
-class Moment(click.ParamType):
+class Moment(click.ParamType[datetime]):
     """An ISO timestamp; without a zone it is UTC."""
 
     name = "timestamp"
@@ -37,7 +37,7 @@ class Moment(click.ParamType):
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
-class Day(click.ParamType):
+class Day(click.ParamType[date]):
     """An ISO date."""
 
     name = "date"
@@ -50,7 +50,7 @@ class Day(click.ParamType):
             self.fail(f"'{value}' is no date; write it like 2026-01-31", param, ctx)
 
 
-class Setting(click.ParamType):
+class Setting(click.ParamType[tuple[str, str]]):
     """A setting of Spark, as KEY=VALUE."""
 
     name = "setting"
@@ -247,7 +247,7 @@ def _run_snapshot(runner: LocalRunner, registry: Registry, uri: str, sha256: str
 
     snapshot = None
     try:
-        snapshot = read_snapshot(uri, sha256, is_known=lambda digest: registry.is_known_snapshot(digest))
+        snapshot = read_snapshot(uri, sha256, is_known=lambda digest: registry.find_run(digest) is not None)
         result = runner.execute(snapshot, uri)
     except RuntimeProviderError as error:
         result = make_failed_result(snapshot.period_identifier if snapshot else "", error, snapshot)
