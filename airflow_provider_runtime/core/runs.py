@@ -10,6 +10,7 @@ from typing import Any
 
 from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError, SnapshotError
 from airflow_provider_runtime.core.model.period import PeriodStatus
+from airflow_provider_runtime.core.planning.system_columns import SYSTEM_COLUMN_NAMES
 from airflow_provider_runtime.core.registry.leases import describe_holder
 from airflow_provider_runtime.core.registry.ports import (
     LEASE_SECONDS,
@@ -22,21 +23,6 @@ from airflow_provider_runtime.core.registry.ports import (
 )
 from airflow_provider_runtime.core.registry.slices import make_table_name
 
-SYSTEM_COLUMNS = frozenset(
-    {
-        "_row_id",
-        "_source_dataset",
-        "_operation_seq",
-        "_created_by_run",
-        "_created_at",
-        "_updated_at",
-        "_deleted",
-        "_labels",
-        "_period",
-        "_period_from",
-        "_period_to",
-    }
-)
 REPORT_OPERATION_KEYS = ("seq", "type", "name", "rows_affected", "rows_after")
 
 
@@ -223,7 +209,7 @@ def _make_definition(target: Mapping[str, Any], columns: Sequence[Mapping[str, A
         "main_table": {
             "name": make_table_name(name),
             "temporal_mode": "period",
-            "columns": [_make_column(column) for column in columns if column["name"] not in SYSTEM_COLUMNS],
+            "columns": [_make_column(column) for column in columns if column["name"] not in SYSTEM_COLUMN_NAMES],
         },
     }
 
