@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pytest
+from pyspark.errors import PySparkException
 
 from airflow_provider_runtime.core.errors import DataError
 from airflow_provider_runtime.core.expr import Relation, Scope, ScopeColumn, check_expression, compile_sql, evaluate
@@ -194,7 +195,7 @@ def test_overflow_names_its_mark(spark, text):
     frame = spark.createDataFrame([row], schema).alias("@w")
     checked = check_expression(text, SCOPE).expression
     sql = compile_sql(checked, run_timestamp=NOW, mark="10:assignments[0]", target=None)
-    with pytest.raises(Exception) as caught:
+    with pytest.raises(PySparkException) as caught:
         frame.selectExpr(f"{sql} AS x").collect()
     fragments = [context.fragment() for context in caught.value.getQueryContext()]
     assert any("/*@10:assignments[0]*/" in fragment for fragment in fragments), (fragments, str(caught.value)[:500])
@@ -202,6 +203,7 @@ def test_overflow_names_its_mark(spark, text):
 
 def test_long_and_deep_expressions_are_parsed_by_spark(spark):
     texts = ["+".join(["i"] * 3000), " AND ".join(["ok"] * 3000), "IF(ok, 1, " * 190 + "0" + ")" * 190]
+    texts += ["ABS(" * 199 + "i" + ")" * 199, "MIN(1, MAX(0, " * 30 + "i" + "))" * 30]
     texts += ["(" * 200 + "i" + ")" * 200, "1 / (" * 5 + "i" + ")" * 5, "MIN(1, " * 150 + "i" + ")" * 150]
     frame = spark.createDataFrame([(1, True)], "i bigint, ok boolean").alias("@w")
     for text in texts:

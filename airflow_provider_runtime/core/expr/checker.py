@@ -229,7 +229,7 @@ class _Checker:
             left.args.append(right)
             left.type, left.nullable = data_type, nullable
             return left
-        return Typed(op, data_type, nullable, [left, right], [operator])  # type: ignore[arg-type]
+        return Typed(op, data_type, nullable, [left, right], [operator])
 
     def divide(self, left: Typed, right: Typed, node: nodes.Node) -> Typed:
         """Type a quotient."""

@@ -245,7 +245,7 @@ def _get_lark() -> Lark:
         parser="lalr",
         lexer="basic",
         maybe_placeholders=False,
-        transformer=TreeBuilder(),  # type: ignore[arg-type]
+        transformer=TreeBuilder(),
     )
 
 

@@ -328,8 +328,9 @@ class _Compiler:
 
     def extreme(self, function: str, by_sorting: str, node: Typed) -> str:
         """Return the function, guarded against NULL, without writing a long operand twice."""
-        values = self.arguments(node.args)
-        nullable = [argument for argument in node.args if argument.nullable]
+        arguments = _flatten(node)
+        values = self.arguments(arguments)
+        nullable = [argument for argument in arguments if argument.nullable]
         if not nullable:
             return f"{function}({values})"
         if all(argument.is_simple for argument in nullable):
@@ -426,6 +427,18 @@ for _op, _function in _PLAIN.items():
     _add_plain(_op, _function, False)
 for _op, _function in _WIDENED.items():
     _add_plain(_op, _function, True)
+
+
+def _flatten(node: Typed) -> list[Typed]:
+    """Return the arguments of MIN or MAX, those of the same function inside it put in their place."""
+    pending, found = list(reversed(node.args)), []
+    while pending:
+        current = pending.pop()
+        if current.op == node.op and current.type == node.type:
+            pending.extend(reversed(current.args))
+        else:
+            found.append(current)
+    return found
 
 
 def _protect(sql: str) -> str:

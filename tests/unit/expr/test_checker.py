@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Types, names and places of aggregates."""
 
 from datetime import UTC, datetime

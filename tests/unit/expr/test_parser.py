@@ -69,6 +69,6 @@ def test_any_text_gives_a_tree_or_a_problem(text):
     try:
         tree = parse(text)
     except ExpressionSyntaxError as error:
-        assert 0 <= error.problem.start <= error.problem.end <= len(text)
+        assert 0 <= error.problem.start <= error.problem.end <= len(text)  # noqa: PT017
     else:
         assert parse(format_expression(tree)) == tree
