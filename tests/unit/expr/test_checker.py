@@ -95,3 +95,12 @@ def test_if_does_not_evaluate_the_other_branch():
 def test_quotient_is_rounded_half_up_once():
     checked = check_expression("a / 3", SCOPE).expression
     assert evaluate(checked, {(None, "a"): Decimal("2")}, run_timestamp=NOW) == Decimal("0.6666666667")
+
+
+@pytest.mark.parametrize("opening", ["ABS(", "MIN(1, MAX(2, ", "IF(ok, 1, ", "COALESCE(1, ", "-"])
+def test_expression_of_200_levels_is_checked_compiled_and_evaluated(opening):
+    count = 200 // max(opening.count("("), 1)
+    text = opening * count + "i" + ")" * (opening.count("(") * count)
+    checked = check_expression(text, SCOPE).expression
+    assert compile_sql(checked, run_timestamp=NOW)
+    assert evaluate(checked, {(None, "i"): 1, (None, "ok"): False}, run_timestamp=NOW) is not None
