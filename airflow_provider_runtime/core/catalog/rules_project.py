@@ -77,7 +77,7 @@ class _ProjectCheck:
         self.problems += check_url(self._definition, (*path, "path"), destination.path)
 
     def _check_inline(self, path: Path, destination: Destination) -> None:
-        # What keeps a destination from being resolved (no place, a path that leads out) is OUTPUT_002 of the project check.
+        # What keeps a destination from being resolved is OUTPUT_002 of the project check.
         if destination.type is None:
             return
         self.problems += check_format(self._definition, (*path, "type"), destination.type)

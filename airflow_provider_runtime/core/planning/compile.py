@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from airflow_provider_runtime.core.catalog.definition import format_path
 from airflow_provider_runtime.core.errors import Location
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.spark_sql import compile_equalities, compile_sql
@@ -159,10 +160,7 @@ class _Compiler:
         return tuple(self._compile_join(operation, join) for join in operation.joins)
 
     def _compile_join(self, operation: CheckedOperation, join: CheckedJoin) -> PlanJoin:
-        if join.path:
-            mark = self._mark(operation, join.path)
-        else:
-            mark = self._mark(operation, (), f"lookups.{join.alias}")
+        mark = self._mark(operation, join.path, None if join.path else f"lookups.{join.alias}")
         others = [other.condition for other in operation.joins if other is not join]
         used = _list_alias_columns(join.alias, [*_list_expressions(operation), *others])
         equalities = compile_equalities(join.condition, join.alias, run_timestamp=self.run_timestamp)
@@ -183,7 +181,7 @@ class _Compiler:
     def _mark(self, operation: CheckedOperation, path: Path, name: str | None = None) -> str:
         """Return the mark of a place, such as `10:assignments[0].expression`, and remember the place."""
         place = self.checked.definition.locate("operations", operation.index, *path)
-        tail = name or (place.field if path else None)
+        tail = name or format_path(path[1:] if path[:1] == ("arguments",) else path)
         mark = f"{operation.seq}:{tail}" if tail else str(operation.seq)
         self.marks[mark] = make_plan_mark(place, operation.seq)
         return mark

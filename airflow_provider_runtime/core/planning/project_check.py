@@ -269,7 +269,9 @@ def _check_lookup_conditions(
             message = f"unknown column '{name}' in the conditions of lookup '{lookup.alias}'"
             context.problems.append(Problem("EXPR_002", message, suggest(name, side.columns), place))
         if not unknown:
-            parts.append(f"{scope.working.name}.{condition.source_column} = {lookup.alias}.{condition.target_column}")
+            parts.append(
+                f"`{scope.working.name}`.`{condition.source_column}` = `{lookup.alias}`.`{condition.target_column}`"
+            )
     if len(parts) < len(lookup.join_conditions):
         return None
     result = check_expression(" AND ".join(parts), scope, expect_boolean=True)
@@ -316,5 +318,7 @@ def _check_unused_selectors(context: ProjectContext) -> None:
             else:
                 context.report_in_selector(problem, code, message, None)
 
+
+find_runnable_name = explain_missing_project
 
 __all__ = ["ProjectChecks", "check_project", "check_runnable", "explain_missing_project"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from airflow_provider_runtime.core.expr.checker import Checked, check_expression
 from airflow_provider_runtime.core.expr.datatypes import is_assignable
 from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
-from airflow_provider_runtime.core.model.operation import AppendOperation
+from airflow_provider_runtime.core.model.operation import AggregateArguments, AppendOperation
 from airflow_provider_runtime.core.model.schema import DataType
 from airflow_provider_runtime.core.planning.checked import CheckedExpression, CheckedOperation, Path, TableUse
 from airflow_provider_runtime.core.planning.checks.context import OperationContext, make_relation, make_table_use
@@ -31,11 +33,12 @@ def check_append(context: OperationContext) -> CheckedOperation:
         path: Path = ("arguments", "source_selector")
         text = operation.arguments.source_selector
         where = context.check(text, path, scope, SOURCE_SELECTOR, boolean=True, poisoned=set())
-    group_by, expressions, filled = (), [], []
+    grouping = _Grouping((), (), {})
     if operation.arguments.aggregation is None:
         filled = _fill_from_source(context, source, relation)
     else:
-        group_by, expressions, filled = _check_aggregation(context, operation, relation)
+        grouping = _check_aggregation(context, operation.arguments.aggregation, relation)
+        filled = _fill_from_groups(context, grouping, relation)
     context.working.fill({item.column: item.checked.nullable for item in filled}, others_null=True)
     return CheckedOperation(
         operation.seq,
@@ -43,8 +46,8 @@ def check_append(context: OperationContext) -> CheckedOperation:
         operation,
         context.working.columns,
         where=where,
-        expressions=tuple(expressions),
-        group_by=group_by,
+        expressions=grouping.expressions,
+        group_by=grouping.group_by,
         source=source,
         filled=tuple(filled),
     )
@@ -80,37 +83,41 @@ def _fill_from_source(context: OperationContext, source: TableUse, relation: Rel
     return filled
 
 
-def _check_aggregation(
-    context: OperationContext, operation: AppendOperation, relation: Relation
-) -> tuple[tuple[str, ...], list[CheckedExpression], list[CheckedExpression]]:
-    arguments = operation.arguments.aggregation
-    assert arguments is not None
+@dataclass(frozen=True, slots=True)
+class _Grouping:
+    """A checked aggregation of source rows, and where its grouping columns are named."""
+
+    group_by: tuple[str, ...]
+    expressions: tuple[CheckedExpression, ...]
+    paths: dict[str, Path]
+
+
+def _check_aggregation(context: OperationContext, arguments: AggregateArguments, relation: Relation) -> _Grouping:
     base: Path = ("arguments", "aggregation")
-    place = Place(base, Scope(relation, {}, {}), SOURCE_AGGREGATION, "APPEND_006", set())
+    place = Place(base, Scope(relation), SOURCE_AGGREGATION, "APPEND_006", set())
     group_by = check_group_by(context, arguments, place)
     found = check_aggregations(
         context, arguments, group_by, place, lambda column, path: _check_known(context, column, path)
     )
-    expressions = [
+    expressions = tuple(
         CheckedExpression(aggregation.column, checked.type, checked, (*base, "aggregations", position, "expression"))
         for aggregation, position, checked in found
         if checked is not None
-    ]
-    rows: dict[str, ScopeColumn] = {name: relation.columns[name] for name in group_by}
-    rows |= {item.column: ScopeColumn(item.type, item.checked.nullable) for item in expressions}
-    paths: dict[str, Path] = {item.column: item.path for item in expressions}
-    paths |= {
-        name: (*base, "group_by", position)
-        for position, text in enumerate(arguments.group_by)
-        if (name := text.rpartition(".")[2]) in group_by
+    )
+    paths: dict[str, Path] = {
+        text.rpartition(".")[2]: (*base, "group_by", position) for position, text in enumerate(arguments.group_by)
     }
-    filled = []
-    for name in rows:
-        if name not in SYSTEM_COLUMN_NAMES:
-            item = _fill_column(context, name, Relation(relation.name, "source", rows), paths[name])
-            if item is not None:
-                filled.append(item)
-    return group_by, expressions, filled
+    return _Grouping(group_by, expressions, paths)
+
+
+def _fill_from_groups(context: OperationContext, grouping: _Grouping, relation: Relation) -> list[CheckedExpression]:
+    """Fill working columns with the grouping columns, system columns apart, and with the aggregations."""
+    rows = {name: relation.columns[name] for name in grouping.group_by}
+    rows |= {item.column: ScopeColumn(item.type, item.checked.nullable) for item in grouping.expressions}
+    paths = grouping.paths | {item.column: item.path for item in grouping.expressions}
+    names = [name for name in rows if name not in SYSTEM_COLUMN_NAMES]
+    filled = (_fill_column(context, name, Relation(relation.name, "source", rows), paths[name]) for name in names)
+    return [item for item in filled if item is not None]
 
 
 def _check_known(context: OperationContext, column: str, path: Path) -> bool:
@@ -146,6 +153,6 @@ def _report_type(context: OperationContext, name: str, found: DataType, expected
 
 def read_column(rows: Relation, name: str) -> Checked:
     """Return the expression that reads one column."""
-    result = check_expression(f"{rows.name}.{name}", Scope(rows, {}))
+    result = check_expression(f"`{rows.name}`.`{name}`", Scope(rows, {}))
     assert result.expression is not None
     return result.expression

@@ -120,12 +120,14 @@ class OperationContext:
         poisoned: set[str] | None = None,
     ) -> Checked | None:
         """Check an expression and report its problems; None when it has any, or rests on something unknown."""
-        if scope.selectors:
+        if wording.allows_selectors:
             self.note_selectors(text)
+        else:
+            scope = replace(scope, selectors={})
         result = check_expression(text, scope, aggregate=aggregate, expect_boolean=boolean)
         silent = unknown_aliases | self.project.unknown_aliases
         hidden = self.working.poisoned if poisoned is None else poisoned
-        for problem in result.problems:
+        for problem in _drop_followers(result.problems):
             if not _rests_on_unknown(problem, scope, silent, hidden):
                 self._tell(problem, path, wording)
         return None if result.problems else result.expression
@@ -136,7 +138,7 @@ class OperationContext:
 
     def _tell(self, problem: ExpressionProblem, path: Path, wording: Wording) -> None:
         code, message = wording.translate(problem)
-        if problem.selector is not None and problem.code != "SELECTOR_001":
+        if problem.selector is not None:
             self.project.report_in_selector(problem, code, message, self.operation.seq)
             return
         full: Path = ("operations", self.index, *path)
@@ -184,6 +186,17 @@ def _rests_on_unknown(
     if problem.kind == "unknown_column":
         return problem.table in (None, scope.working.name) and problem.column in poisoned
     return False
+
+
+def _drop_followers(problems: tuple[ExpressionProblem, ...]) -> list[ExpressionProblem]:
+    """Leave out that columns stand outside an aggregate function when the function around them is unknown."""
+    unknown = [problem for problem in problems if problem.kind == "unknown_function"]
+    return [
+        problem
+        for problem in problems
+        if problem.kind != "aggregate"
+        or not any(other.start <= problem.start and problem.end <= other.end for other in unknown)
+    ]
 
 
 def uses_of(lookups: Mapping[str, LookupUse], checked: Iterable[Checked | None]) -> tuple[CheckedJoin, ...]:

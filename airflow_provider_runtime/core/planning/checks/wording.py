@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from airflow_provider_runtime.core.expr.problems import ExpressionProblem
 
@@ -17,11 +17,15 @@ class Wording:
 
     prefix: str = ""
     tell: Callable[[ExpressionProblem], Told | None] = lambda _: None
+    allows_selectors: bool = False
 
     def translate(self, problem: ExpressionProblem) -> Told:
         """Return code and message of a problem at this place."""
-        if problem.kind == "selector" and problem.code == "SELECTOR_001":
-            return problem.code, problem.message
+        if problem.kind == "selector":
+            if self.allows_selectors:
+                return problem.code, problem.message
+            message = "a named selector may stand in a selector or source_selector only"
+            problem = replace(problem, code="EXPR_001", kind="syntax", message=message)
         return self.tell(problem) or (problem.code, self.prefix + problem.message)
 
 
@@ -42,7 +46,9 @@ def _tell_aggregation(problem: ExpressionProblem) -> Told | None:
 
 
 def _tell_not_aggregate(problem: ExpressionProblem) -> Told | None:
-    return ("AGG_004", problem.message) if problem.code == "AGG_004" else None
+    # An aggregate inside an aggregate is not a missing one: EXPR_005 stays for it.
+    is_nested = problem.column is None and "do not nest" in problem.message
+    return ("AGG_004", problem.message) if problem.kind == "aggregate" and not is_nested else None
 
 
 def _tell_source_column(problem: ExpressionProblem) -> Told | None:
@@ -64,10 +70,10 @@ def _tell_source_aggregation(problem: ExpressionProblem) -> Told | None:
 
 
 SELECTOR_PREFIX = "Invalid selector expression: "
-SELECTOR = Wording(SELECTOR_PREFIX, _tell_unknown_table)
+SELECTOR = Wording(SELECTOR_PREFIX, _tell_unknown_table, allows_selectors=True)
 JOIN_CONDITION = Wording(tell=_tell_join)
 AGGREGATION = Wording(tell=_tell_aggregation)
-SOURCE_SELECTOR = Wording(tell=_tell_source_selector)
+SOURCE_SELECTOR = Wording(tell=_tell_source_selector, allows_selectors=True)
 SOURCE_AGGREGATION = Wording(tell=_tell_source_aggregation)
 
 

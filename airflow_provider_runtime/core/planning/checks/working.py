@@ -101,7 +101,7 @@ class WorkingSchema:
         return True
 
     def fill(self, nullable: Mapping[str, bool], *, others_null: bool) -> None:
-        """Note which columns an operation has made nullable; `others_null`: it brings rows without the other columns."""
+        """Note which columns an operation has made nullable; `others_null`: its new rows lack the other columns."""
         for group in (self.declared, self.added):
             for name, column in group.items():
                 is_nullable = column.nullable or nullable.get(name, others_null)

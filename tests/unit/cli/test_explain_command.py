@@ -1,0 +1,115 @@
+"""The command explain: Spark SQL, schema and lineage of every operation."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from airflow_provider_runtime.cli.explain import command
+from airflow_provider_runtime.core.errors import RuntimeProviderError
+
+CATALOG = """
+datasource: {id: lake, type: parquet, path_prefix: data}
+---
+resolver:
+  id: lake-resolver
+  version: 1
+  is_default: true
+  rules: [{name: all, strategy: {type: path, datasource_id: lake, path: "{{table_name}}"}}]
+---
+dataset:
+  id: gl
+  name: GL
+  version: 1
+  main_table:
+    name: entries
+    temporal_mode: period
+    columns: [{name: amount, type: decimal, precision: 18, scale: 2}, {name: currency, type: string}]
+---
+dataset:
+  id: fx
+  name: FX
+  version: 2
+  main_table: {name: rates, columns: [{name: code, type: string}, {name: rate, type: decimal, precision: 18, scale: 6}]}
+---
+project:
+  id: close
+  name: close
+  version: 3
+  input_dataset_id: gl
+  operations:
+    - seq: 10
+      name: convert "all"
+      type: update
+      arguments:
+        joins: [{alias: fx, dataset_id: fx, on: currency = fx.code}]
+        assignments: [{column: converted, expression: amount * fx.rate}, {column: day, expression: TODAY()}]
+    - seq: 20
+      name: sum
+      type: aggregate
+      arguments: {group_by: [currency], aggregations: [{column: converted, expression: SUM(converted)}]}
+    - seq: 30
+      name: write
+      type: output
+      arguments: {destination: {datasource_id: lake, table: out}, columns: [currency, converted]}
+"""
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Path:
+    (tmp_path / "all.yaml").write_text(CATALOG)
+    return tmp_path
+
+
+def run(catalog: Path, *arguments: str) -> Result:
+    """Run explain on a catalog."""
+    arguments = ("--catalog", str(catalog), "--project", "close", *arguments)
+    return CliRunner().invoke(command, arguments, catch_exceptions=False)
+
+
+def test_json_has_sql_schema_and_lineage(catalog: Path) -> None:
+    document = json.loads(run(catalog, "--format", "json", "--period", "2026-01").stdout)
+    convert, total, write = document["operations"]
+    assert "`@w`.`amount` * `@fx`.`rate`" in convert["spark_sql"]
+    assert "LEFT JOIN `join:10:fx` AS `@fx` ON `@w`.`currency` = `@fx`.`code`" in convert["spark_sql"]
+    assert "2026-02-01" in convert["spark_sql"]
+    assert "/*@" not in convert["spark_sql"]
+    types = {column["name"]: column["type"] for column in total["schema"]}
+    assert types["converted"] == "decimal(38,8)"
+    assert convert["lineage"]["converted"] == ["FX.rates.rate", "GL.entries.amount"]
+    assert convert["conditions"] == ["FX.rates.code", "GL.entries.currency"]
+    assert write["lineage"]["currency"] == ["GL.entries.currency"]
+    assert write["destination"] == "lake/out"
+
+
+def test_text_shows_statement_new_columns_and_lineage(catalog: Path) -> None:
+    output = run(catalog).output
+    assert '10 update: convert "all"' in output
+    assert "GROUP BY `@w`.`currency`" in output
+    assert "+ converted" in output
+    assert "converted <- FX.rates.rate, GL.entries.amount" in output
+
+
+def test_mermaid_draws_tables_operations_and_destinations(catalog: Path) -> None:
+    lines = run(catalog, "--format", "mermaid").output.splitlines()
+    assert lines[0] == "flowchart LR"
+    assert '  op10["10 update<br/>convert #quot;all#quot;"]' in lines
+    assert "  t1 -->|fx| op10" in lines
+    assert "  op20 --> op30" in lines
+    assert '  out30[/"lake/out"/]' in lines
+
+
+def test_wrong_project_raises_its_problems(catalog: Path) -> None:
+    (catalog / "all.yaml").write_text(CATALOG.replace("amount * fx.rate", "amount * fx.rat"))
+    with pytest.raises(RuntimeProviderError) as caught:
+        run(catalog)
+    assert [problem.code for problem in caught.value.problems] == ["JOIN_008"]
+
+
+def test_unknown_period_raises_period_error(catalog: Path) -> None:
+    with pytest.raises(RuntimeProviderError) as caught:
+        run(catalog, "--period", "2026-13")
+    assert caught.value.code == "PERIOD_001"

@@ -1,0 +1,159 @@
+"""The command validate: text with caret, JSON, annotations, exit statuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from airflow_provider_runtime.cli.validate import command
+
+DATASETS = """
+datasource: {id: lake, type: parquet, path_prefix: data}
+---
+resolver:
+  id: lake-resolver
+  version: 1
+  is_default: true
+  rules: [{name: all, strategy: {type: path, datasource_id: lake, path: "{{table_name}}"}}]
+---
+dataset:
+  id: gl
+  name: GL
+  version: 1
+  main_table: {name: entries, temporal_mode: period, columns: [{name: amount, type: decimal, precision: 18, scale: 2}]}
+"""
+PROJECT = """project:
+  id: close
+  name: close
+  version: 1
+  input_dataset_id: gl
+  operations:
+    - seq: 10
+      name: double
+      type: update
+      arguments:
+        assignments:
+          - column: twice
+            expression: "amount * 2"
+"""
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Path:
+    folder = tmp_path / "catalog"
+    folder.mkdir()
+    (folder / "datasets.yaml").write_text(DATASETS)
+    (folder / "close.yaml").write_text(PROJECT)
+    return folder
+
+
+def run(catalog: Path, *arguments: str) -> Result:
+    """Run validate on a catalog."""
+    return CliRunner().invoke(command, ["--catalog", str(catalog), *arguments], catch_exceptions=False)
+
+
+def test_valid_catalog_exits_zero_and_says_what_was_checked(catalog: Path) -> None:
+    result = run(catalog)
+    assert (result.exit_code, result.output) == (0, "valid: 1 datasets, 1 projects\n")
+
+
+def test_valid_catalog_as_json_is_only_json(catalog: Path) -> None:
+    result = run(catalog, "--format", "json")
+    assert (result.exit_code, json.loads(result.stdout)) == (0, {"valid": True, "errors": []})
+
+
+def test_mistake_is_shown_with_place_caret_and_hint(catalog: Path) -> None:
+    (catalog / "close.yaml").write_text(PROJECT.replace("amount * 2", "2 * amonut"))
+    result = run(catalog)
+    assert result.exit_code == 1
+    assert "close.yaml:13:30" in result.output
+    assert 'expression: "2 * amonut"' in result.output
+    assert "^^^^^^" in result.output
+    assert "did you mean 'amount'?" in result.output
+
+
+def test_json_has_every_key_for_every_mistake(catalog: Path) -> None:
+    (catalog / "close.yaml").write_text(PROJECT.replace("amount * 2", "2 * amonut"))
+    result = run(catalog, "--format", "json", "--project", "close")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout) == {
+        "valid": False,
+        "errors": [
+            {
+                "code": "EXPR_002",
+                "severity": "error",
+                "message": "Invalid assignment expression for 'twice': unknown column 'amonut'",
+                "hint": "did you mean 'amount'?",
+                "file": "close.yaml",
+                "line": 13,
+                "column": 30,
+                "project": "close",
+                "operation_seq": 10,
+                "field": "operations[0].arguments.assignments[0].expression",
+            }
+        ],
+    }
+
+
+def test_github_format_writes_an_annotation(catalog: Path) -> None:
+    (catalog / "close.yaml").write_text(PROJECT.replace("amount * 2", "2 * amonut"))
+    result = run(catalog, "--format", "github")
+    assert result.exit_code == 1
+    assert result.output.startswith("::error file=")
+    assert "close.yaml,line=13,col=30" in result.output
+
+
+def test_project_option_leaves_other_projects_out(catalog: Path) -> None:
+    broken = PROJECT.replace("close", "other").replace("amount * 2", "nothing")
+    (catalog / "other.yaml").write_text(broken)
+    assert run(catalog).exit_code == 1
+    assert run(catalog, "--project", "close").exit_code == 0
+
+
+def test_unreadable_file_does_not_hide_other_mistakes(catalog: Path) -> None:
+    (catalog / "broken.yaml").write_text("project: {id: [")
+    (catalog / "close.yaml").write_text(PROJECT.replace("amount * 2", "amonut"))
+    codes = [error["code"] for error in json.loads(run(catalog, "--format", "json").stdout)["errors"]]
+    assert codes == ["CATALOG_001", "EXPR_002"]
+
+
+def test_unknown_project_has_its_code_a_file_and_the_nearest_name(catalog: Path) -> None:
+    result = run(catalog, "--project", "clse", "--format", "json")
+    (error,) = json.loads(result.stdout)["errors"]
+    assert result.exit_code == 1
+    assert error["code"] == "PROJECT_001"
+    assert "'close'" in error["hint"]
+    assert error["file"]
+    assert error["line"] == 1
+
+
+def test_inactive_project_cannot_be_validated_alone(catalog: Path) -> None:
+    (catalog / "close.yaml").write_text(PROJECT.replace("  version: 1\n", "  version: 1\n  status: inactive\n"))
+    (error,) = json.loads(run(catalog, "--project", "close", "--format", "json").stdout)["errors"]
+    assert (error["code"], error["file"], error["line"]) == ("PROJECT_002", "close.yaml", 5)
+
+
+def test_project_with_broken_document_shows_its_own_mistakes(catalog: Path) -> None:
+    (catalog / "close.yaml").write_text(PROJECT.replace("name: double", "nam: double"))
+    errors = json.loads(run(catalog, "--project", "close", "--format", "json").stdout)["errors"]
+    assert {error["code"] for error in errors} == {"CATALOG_002"}
+
+
+def test_broken_input_dataset_is_told_and_not_called_unknown(catalog: Path) -> None:
+    (catalog / "datasets.yaml").write_text(DATASETS.replace("type: decimal", "type: money"))
+    for arguments in ([], ["--project", "close"]):
+        errors = json.loads(run(catalog, "--format", "json", *arguments).stdout)["errors"]
+        assert {error["code"] for error in errors} == {"CATALOG_002"}
+
+
+def test_missing_catalog_folder_is_an_error_and_no_traceback(tmp_path: Path) -> None:
+    result = run(tmp_path / "none", "--format", "json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["errors"][0]["code"] == "CATALOG_001"
+
+
+def test_unknown_format_is_wrong_usage(catalog: Path) -> None:
+    assert run(catalog, "--format", "xml").exit_code == 2
