@@ -62,7 +62,7 @@ def _read_file(file: Path, explicit: bool) -> Iterator[LoadedScenario]:
         hint = "a scenario is a document with the keys scenario, run, data and expect"
         yield _refuse(file, Problem("CATALOG_002", "file holds no scenario", hint, Location(file=str(file))))
     for document in documents:
-        yield _read_document(file, document)
+        yield read_document(file, document)
 
 
 def _refuse(file: Path, problem: Problem) -> LoadedScenario:
@@ -73,7 +73,8 @@ def _is_scenario(document: Document) -> bool:
     return document.root is not None and "scenario" in (document.root.entries or {})
 
 
-def _read_document(file: Path, document: Document) -> LoadedScenario:
+def read_document(file: Path, document: Document) -> LoadedScenario:
+    """Read the scenario in a document."""
     assert document.root is not None
     source = SourceMap(document.source, document.root)
     name = (document.root.entries or {})["scenario"][1].text or file.name
