@@ -849,7 +849,33 @@ OUTPUTS = [
         "columns",
     ),
 ]
-ALL = [*ASSIGNMENTS, *ASSIGNED_COLUMNS, *SELECTORS_WRONG, *JOINS, *AGGREGATES, *APPENDS, *OUTPUTS]
+REGISTERED = [
+    wrong(
+        "name_of_a_dataset",
+        "CATALOG_003",
+        output(", register_as_dataset: «Budget"),
+        "'Budget'",
+        "catalog.yaml",
+        "register_as_dataset",
+    ),
+    wrong(
+        "id_of_a_dataset",
+        "CATALOG_003",
+        output(", register_as_dataset: «budget"),
+        "'budget'",
+        "catalog.yaml",
+        "register_as_dataset",
+    ),
+    wrong(
+        "system_columns_only",
+        "OUTPUT_001",
+        output(", columns: «[_row_id], register_as_dataset: X"),
+        "system column",
+        "add a column",
+        "columns",
+    ),
+]
+ALL = [*REGISTERED, *ASSIGNMENTS, *ASSIGNED_COLUMNS, *SELECTORS_WRONG, *JOINS, *AGGREGATES, *APPENDS, *OUTPUTS]
 
 
 @pytest.mark.parametrize("case", ALL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from airflow_provider_runtime.core.catalog.catalog import registered_dataset_id
 from airflow_provider_runtime.core.errors import DefinitionError
 from airflow_provider_runtime.core.model.operation import OutputOperation
 from airflow_provider_runtime.core.planning.checked import CheckedOperation, WorkingColumn
@@ -17,6 +18,8 @@ def check_output(context: OperationContext) -> CheckedOperation:
     where = context.check_selector(operation.selector, context.make_scope(), frozenset())
     columns = _check_columns(context, operation)
     _check_destination(context, operation, columns)
+    if operation.arguments.register_as_dataset is not None:
+        _check_registration(context, operation.arguments.register_as_dataset, columns)
     return CheckedOperation(
         operation.seq,
         context.index,
@@ -63,3 +66,21 @@ def _check_destination(
         message = "a JDBC output must include the column _period, or the rows of its period cannot be replaced"
         hint = "add _period to `columns`, or set write_mode: overwrite"
         context.report("OUTPUT_002", message, ("arguments", "columns"), hint)
+
+
+def _check_registration(context: OperationContext, name: str, columns: tuple[WorkingColumn, ...]) -> None:
+    """Check that the registered dataset has columns, and a name that no dataset of a file has."""
+    path = ("arguments", "register_as_dataset")
+    taken = (
+        *context.catalog.list_dataset_versions(name),
+        *context.catalog.list_dataset_versions(registered_dataset_id(name)),
+    )
+    for found in taken:
+        # What the registry knows stands in no file, and is what this output goes on with.
+        if not found.file.startswith("<"):
+            hint = f"it is in {found.file}, line {found.locate('id').line}; choose another name"
+            context.report("CATALOG_003", f"dataset '{name}' is defined in the catalog already", path, hint)
+            break
+    if columns and all(column.origin == "system" for column in columns):
+        message = "a registered dataset needs a column that is no system column"
+        context.report("OUTPUT_001", message, ("arguments", "columns"), "add a column to `columns`")
