@@ -1,0 +1,209 @@
+"""The Spark application: executes a run snapshot and publishes its outputs.
+
+    spark-submit --py-files spark_jobs.zip run_project.py --snapshot URI --sha256 HEX --attempt TOKEN [--report URI]
+
+Exit status: 0 published, 10 the definition or the snapshot is wrong, 11 the data are, 12 something around it failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from spark_jobs.credentials import read_options, redact
+from spark_jobs.errors import EXIT_INFRASTRUCTURE, JobError, shorten, translate
+from spark_jobs.executor import execute
+from spark_jobs.publish import Publication
+from spark_jobs.report import OutputReport, Report, make_error_reports, write_report
+from spark_jobs.session import configure_session
+from spark_jobs.snapshot import Snapshot, parse_snapshot
+from spark_jobs.storage import is_local, open_storage
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from spark_jobs.executor import OperationReport
+
+Progress = Callable[[str], None]
+
+
+class Publisher(Protocol):
+    """Sinks that can publish what they staged."""
+
+    def publish(self) -> tuple[OutputReport, ...]:
+        """Let all outputs take the place of what was there."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the application and return its exit status."""
+    options = _parse_arguments(arguments)
+    spark: SparkSession | None = None
+    try:
+        content = _read_local(options.snapshot)
+        snapshot = parse_snapshot(content, options.sha256) if content is not None else None
+        spark = _start_session(snapshot)
+        if snapshot is None:
+            snapshot = parse_snapshot(_read(options.snapshot, spark), options.sha256)
+        report = run_snapshot(spark, snapshot, options.attempt)
+    except JobError as error:
+        report = _make_failure(options.sha256, options.attempt, error, None)
+        _print_line(f"failed: {error}")
+    code = _deliver(report, options.report, spark)
+    if spark is not None:
+        spark.stop()
+    return code
+
+
+def run_snapshot(
+    spark: SparkSession,
+    snapshot: Snapshot,
+    attempt: int,
+    *,
+    progress: Progress | None = None,
+    before_publish: Callable[[], None] | None = None,
+) -> Report:
+    """Execute a snapshot and publish its outputs; whatever fails is told in the report.
+
+    `before_publish` is called when all operations have succeeded; what it raises stops the publication.
+    """
+    tell = progress or _print_line
+    started = time.monotonic()
+    operations: list[OperationReport] = []
+    sinks: Publication | None = None
+    try:
+        configure_session(spark)
+        sinks = Publication(spark, snapshot, attempt)
+        tell(f"run {snapshot.run_id}: project {snapshot.project.name}, period {snapshot.period.identifier}")
+        executed = execute(spark, snapshot, sinks, credentials=read_options, progress=_make_observer(operations, tell))
+        computed = time.monotonic()
+        if before_publish is not None:
+            before_publish()
+        outputs = sinks.publish()
+    except Exception as failure:  # noqa: BLE001 - whatever fails is told in the report
+        error = failure if isinstance(failure, JobError) else _explain(failure, snapshot)
+        if sinks is not None:
+            sinks.abandon()
+        tell(f"failed: {redact(str(error))}")
+        return _make_failure(snapshot.sha256, attempt, error, snapshot, operations, time.monotonic() - started)
+    published = time.monotonic()
+    for output in outputs:
+        tell(f"published {output.rows} rows to {output.destination}")
+    return Report(
+        snapshot_sha256=snapshot.sha256,
+        attempt=attempt,
+        status="succeeded",
+        run_id=snapshot.run_id,
+        period=snapshot.period.identifier,
+        operations=tuple(executed.operations),
+        outputs=outputs,
+        rows_in=executed.rows_in,
+        timings={
+            "execute_seconds": round(computed - started, 3),
+            "publish_seconds": round(published - computed, 3),
+            "total_seconds": round(published - started, 3),
+        },
+    )
+
+
+def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="run_project.py", description="Execute a run snapshot on Spark.")
+    parser.add_argument("--snapshot", required=True, metavar="URI", help="the run snapshot")
+    parser.add_argument("--sha256", required=True, metavar="HEX", help="the digest that the snapshot must have")
+    parser.add_argument(
+        "--attempt", required=True, type=int, metavar="TOKEN", help="a number that grows with each attempt"
+    )
+    parser.add_argument("--report", metavar="URI", help="where the report is written")
+    return parser.parse_args(arguments)
+
+
+def _start_session(snapshot: Snapshot | None) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    name = "run_project" if snapshot is None else f"{snapshot.project.name} {snapshot.period.identifier}"
+    try:
+        return SparkSession.builder.appName(name).getOrCreate()
+    except Exception as failure:
+        reason = shorten(redact(str(failure)))
+        raise JobError("INFRA_001", f"Spark did not start: {reason}", hint="see the log of the driver") from failure
+
+
+def _read_local(uri: str) -> bytes | None:
+    """Return a local snapshot before Spark is started, so that a wrong one fails at once."""
+    return _read(uri, None) if is_local(uri) else None
+
+
+def _read(uri: str, spark: SparkSession | None) -> bytes:
+    try:
+        return open_storage(uri, spark).read_bytes(uri)
+    except OSError as failure:
+        reason = failure.strerror or str(failure)
+        hint = "check the address; the file may have been removed"
+        raise JobError("SNAPSHOT_001", f"the snapshot {uri} cannot be read: {reason}", hint=hint) from failure
+
+
+def _explain(failure: Exception, snapshot: Snapshot) -> JobError:
+    try:
+        return translate(failure, snapshot.plan)
+    except Exception as unexplained:  # noqa: BLE001 - the report must be written whatever happens
+        text = shorten(redact(f"{type(unexplained).__name__}: {unexplained}"))
+        return JobError("INFRA_001", f"the job failed: {text}", hint="see the log of the driver")
+
+
+def _make_observer(operations: list[OperationReport], tell: Progress) -> Callable[[OperationReport], None]:
+    def observe(done: OperationReport) -> None:
+        operations.append(done)
+        counted = "" if done.rows_affected is None else f", {done.rows_affected} rows"
+        tell(f"operation {done.seq} {done.type} {done.name!r}{counted}, {done.seconds:.1f} s")
+
+    return observe
+
+
+def _make_failure(
+    sha256: str,
+    attempt: int,
+    error: JobError,
+    snapshot: Snapshot | None,
+    operations: Sequence[OperationReport] = (),
+    seconds: float = 0.0,
+) -> Report:
+    errors = make_error_reports(error, snapshot)
+    return Report(
+        snapshot_sha256=sha256.removeprefix("sha256:").lower(),
+        attempt=attempt,
+        status="failed",
+        run_id=snapshot.run_id if snapshot is not None else None,
+        period=snapshot.period.identifier if snapshot is not None else None,
+        operations=tuple(operations),
+        timings={"total_seconds": round(seconds, 3)},
+        error=errors[0],
+        errors=errors,
+        exit_code=error.exit_code,
+    )
+
+
+def _deliver(report: Report, uri: str | None, spark: SparkSession | None) -> int:
+    """Write the report, or print it when nobody said where to; a report that cannot be written fails the job."""
+    if uri is None:
+        sys.stdout.write(json.dumps(report.to_dict(), ensure_ascii=False) + "\n")
+        return report.exit_code
+    try:
+        write_report(report, uri, spark)
+    except OSError as failure:
+        _print_line(f"failed: the report {uri} cannot be written: {failure.strerror or failure}")
+        return report.exit_code or EXIT_INFRASTRUCTURE
+    return report.exit_code
+
+
+def _print_line(text: str) -> None:
+    """Print one line of progress; what comes from data or names cannot make two of it."""
+    line = shorten(redact(text), 2000)
+    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {line}\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

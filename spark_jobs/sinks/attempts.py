@@ -1,0 +1,136 @@
+"""The fence on files: attempts stage side by side at the destination, and only the newest may publish.
+
+    <parent>/.<table>.runtime/staging/<run>/<token>-<nonce>/<seq>/     what an attempt has staged
+    <parent>/.<table>.runtime/retired/<millis>-<nonce>/                what was replaced, kept a while for its readers
+
+An attempt makes its folder, then renames away the folders of older attempts. Publishing looks for newer folders first
+and then renames out of its own folder. Whichever of two attempts comes second sees the other: either the older one
+finds the newer folder, or the newer one has renamed the older one's staged files away and the older rename fails.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from dataclasses import dataclass, field
+
+from spark_jobs.errors import JobError
+from spark_jobs.storage import Entry, Storage, join_uri, split_uri
+
+RETIRED_SECONDS = 3600.0
+ABANDONED_SECONDS = 7 * 86400.0
+RETIRED_SUFFIX = ".retired"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try to execute a snapshot for a project and a period; a larger token is a newer try."""
+
+    token: int
+    project_id: str
+    period: str
+    digest: str
+    nonce: str = field(default_factory=lambda: secrets.token_hex(4))
+
+    @property
+    def name(self) -> str:
+        """Name of this attempt's folders."""
+        return f"{self.token:020d}-{self.nonce}"
+
+    @property
+    def run_key(self) -> str:
+        """What attempts of the same project and period have in common."""
+        return hashlib.sha256(f"{self.project_id}\0{self.period}".encode()).hexdigest()[:16]
+
+
+def make_replaced_error(token: int, newer: int | None = None) -> JobError:
+    """Return the error of an attempt that a newer one has taken the place of."""
+    by = f" {newer}" if newer is not None else ""
+    return JobError("RUN_002", f"attempt {token} was replaced by a newer one{by} and publishes nothing")
+
+
+class StagingArea:
+    """What attempts keep beside one table."""
+
+    def __init__(self, storage: Storage, table_uri: str, attempt: Attempt) -> None:
+        folder, name = split_uri(table_uri)
+        hidden = join_uri(folder, f".{name}.runtime") if folder else join_uri(table_uri, ".runtime")
+        self._storage = storage
+        self._attempt = attempt
+        self._attempts = join_uri(hidden, "staging", attempt.run_key)
+        self._retired = join_uri(hidden, "retired")
+        self._staging = join_uri(hidden, "staging")
+        self.folder = join_uri(self._attempts, attempt.name)
+
+    def claim(self) -> None:
+        """Become the newest attempt here, and make what older attempts have staged useless to them."""
+        self._storage.make_folder(self.folder)
+        self.check()
+        for other in self._list_others():
+            aside = join_uri(self._retired, _name_retired())
+            self._storage.make_folder(self._retired)
+            try:
+                self._storage.move(join_uri(self._attempts, other.name), aside)
+            except FileNotFoundError:
+                continue
+            self._storage.delete(aside)
+
+    def check(self) -> None:
+        """Raise RUN_002 when a newer attempt is known here, or has taken this one's staged files away."""
+        newer = [token for token in map(_read_token, self._list_others()) if token > self._attempt.token]
+        if newer:
+            self.release()
+            raise make_replaced_error(self._attempt.token, max(newer))
+        if not self._storage.exists(self.folder):
+            raise make_replaced_error(self._attempt.token)
+
+    def retire(self, uri: str) -> None:
+        """Keep what was replaced for those who still read it, out of sight of those who look for data."""
+        self._storage.make_folder(self._retired)
+        aside = join_uri(self._retired, _name_retired())
+        self._storage.move(uri, aside)
+        self._hide_files(aside)
+
+    def sweep(self) -> None:
+        """Remove what was retired or abandoned long ago."""
+        for entry in self._storage.list(self._retired):
+            if _get_retired_age(entry) > RETIRED_SECONDS:
+                self._storage.delete(join_uri(self._retired, entry.name))
+        for run in self._storage.list(self._staging):
+            if run.age_seconds > ABANDONED_SECONDS and run.name != self._attempt.run_key:
+                self._storage.delete(join_uri(self._staging, run.name))
+
+    def empty(self) -> None:
+        """Remove what this attempt has staged; its folder stays as the fence against older ones."""
+        for entry in self._storage.list(self.folder):
+            self._storage.delete(join_uri(self.folder, entry.name))
+
+    def release(self) -> None:
+        """Remove this attempt's folder."""
+        self._storage.delete(self.folder)
+
+    def _list_others(self) -> list[Entry]:
+        return [entry for entry in self._storage.list(self._attempts) if entry.name != self._attempt.name]
+
+    def _hide_files(self, folder: str) -> None:
+        for entry in self._storage.list(folder):
+            uri = join_uri(folder, entry.name)
+            if entry.is_folder:
+                self._hide_files(uri)
+            else:
+                self._storage.move(uri, uri + RETIRED_SUFFIX)
+
+
+def _name_retired() -> str:
+    return f"{int(time.time() * 1000)}-{secrets.token_hex(4)}"
+
+
+def _get_retired_age(entry: Entry) -> float:
+    millis = entry.name.split("-", 1)[0]
+    return time.time() - int(millis) / 1000 if millis.isdigit() else entry.age_seconds
+
+
+def _read_token(entry: Entry) -> int:
+    token = entry.name.split("-", 1)[0]
+    return int(token) if token.isdigit() else 0

@@ -1,0 +1,109 @@
+"""How databases differ: quotes, types, and what a session needs to be set to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+DECIMAL_PATTERN = re.compile(r"decimal\((\d+),\s*(\d+)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What SQL for one kind of database looks like."""
+
+    name: str
+    types: Mapping[str, str]
+    key_type: str = "varchar(250)"
+    quote_open: str = '"'
+    quote_close: str = '"'
+    lock_suffix: str = " FOR UPDATE"
+    lock_hint: str = ""
+    difference: str | None = "EXCEPT ALL"
+    """The set operation that keeps duplicates; None where there is none."""
+    session_sql: tuple[str, ...] = ()
+    """Run when a connection begins."""
+    writer_options: Mapping[str, str] = field(default_factory=dict)
+
+    def quote(self, name: str) -> str:
+        """Return a name as an identifier, whatever it holds."""
+        return self.quote_open + name.replace(self.quote_close, self.quote_close * 2) + self.quote_close
+
+    def quote_table(self, schema: str | None, name: str) -> str:
+        """Return a table's name, with its schema when it has one."""
+        return self.quote(name) if schema is None else f"{self.quote(schema)}.{self.quote(name)}"
+
+    def get_type(self, spark_type: str) -> str:
+        """Return the column type that holds a Spark type exactly."""
+        found = DECIMAL_PATTERN.fullmatch(spark_type.lower())
+        if found:
+            return f"{self.types['decimal']}({found[1]},{found[2]})"
+        return self.types[spark_type.lower()]
+
+
+_STANDARD_TYPES = {
+    "string": "varchar(4000)",
+    "bigint": "bigint",
+    "decimal": "numeric",
+    "boolean": "boolean",
+    "date": "date",
+    "timestamp": "timestamp",
+}
+
+STANDARD = Dialect("standard", _STANDARD_TYPES, difference=None)
+
+_DIALECTS = {
+    "postgresql": Dialect(
+        "postgresql",
+        {**_STANDARD_TYPES, "string": "text", "timestamp": "timestamptz"},
+        key_type="text",
+        # A writer that was stopped inside a transaction must not hold its locks for ever.
+        session_sql=("SET idle_in_transaction_session_timeout = '30s'", "SET lock_timeout = '120s'"),
+        writer_options={"reWriteBatchedInserts": "true"},
+    ),
+    "mysql": Dialect(
+        "mysql",
+        {**_STANDARD_TYPES, "string": "longtext", "decimal": "decimal", "timestamp": "datetime(6)"},
+        key_type="varchar(180)",
+        quote_open="`",
+        quote_close="`",
+        difference=None,
+        writer_options={"rewriteBatchedStatements": "true"},
+    ),
+    "sqlserver": Dialect(
+        "sqlserver",
+        {
+            **_STANDARD_TYPES,
+            "string": "nvarchar(max)",
+            "decimal": "decimal",
+            "boolean": "bit",
+            "timestamp": "datetimeoffset(6)",
+        },
+        key_type="nvarchar(250)",
+        quote_open="[",
+        quote_close="]",
+        lock_suffix="",
+        lock_hint=" WITH (UPDLOCK, HOLDLOCK)",
+        difference=None,
+    ),
+    "oracle": Dialect(
+        "oracle",
+        {
+            "string": "clob",
+            "bigint": "number(19)",
+            "decimal": "number",
+            "boolean": "number(1)",
+            "date": "date",
+            "timestamp": "timestamp with time zone",
+        },
+        key_type="varchar2(250)",
+        difference=None,
+    ),
+}
+_DIALECTS["mariadb"] = _DIALECTS["mysql"]
+
+
+def find_dialect(url: str) -> Dialect:
+    """Return the dialect for a JDBC URL; the SQL standard's when the database is not known."""
+    return _DIALECTS.get(url.removeprefix("jdbc:").split(":", 1)[0].lower(), STANDARD)

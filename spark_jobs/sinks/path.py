@@ -1,0 +1,195 @@
+"""Outputs that are files: staged beside the table, then swapped in without a moment in between.
+
+A period is the folder `period=<identifier>/` of the table's folder. One file is renamed over the file before it,
+several come as a folder that changes places with the folder before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Observation
+from pyspark.sql import functions
+
+from spark_jobs.errors import JobError
+from spark_jobs.jvm import count_parquet_rows
+from spark_jobs.sinks.attempts import StagingArea, make_replaced_error
+from spark_jobs.storage import Storage, is_local, join_uri
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+PARQUET = "parquet"
+FORMAT_DEFAULTS: Mapping[str, Mapping[str, str]] = {"csv": {"header": "true"}}
+
+
+@dataclass
+class StagedFiles:
+    """A folder of files that grows while an output is staged."""
+
+    spark: SparkSession
+    storage: Storage
+    uri: str
+    format: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    rows: int = 0
+    _rows_of: dict[str, int] = field(default_factory=dict)
+
+    def add(self, frame: DataFrame) -> int:
+        """Write rows into the folder and return how many there were."""
+        writer_options = {**FORMAT_DEFAULTS.get(self.format, {}), **self.options, **_quiet_options(self.uri)}
+        if self.format == PARQUET:
+            frame.write.mode("append").options(**writer_options).parquet(self.uri)
+            added = self._count_new_files()
+        else:
+            counted = Observation()
+            observed = frame.observe(counted, functions.count(functions.lit(1)).alias("rows"))
+            observed.write.mode("append").options(**writer_options).format(self.format).save(self.uri)
+            added = int(counted.get["rows"])
+        self.rows += added
+        return added
+
+    def seal(self) -> list[str]:
+        """Leave nothing in the folder but files of rows, and return their names."""
+        names = []
+        for entry in self.storage.list(self.uri):
+            if _is_hidden(entry.name) or self._is_needless(entry.name):
+                self.storage.delete(join_uri(self.uri, entry.name))
+            else:
+                names.append(entry.name)
+        if len(names) == 1:
+            stable = make_stable_name(names[0])
+            if stable != names[0]:
+                self.storage.move(join_uri(self.uri, names[0]), join_uri(self.uri, stable))
+            names = [stable]
+        return names
+
+    def _is_needless(self, name: str) -> bool:
+        """Tell whether a file without rows stands beside others; alone it carries the schema."""
+        if self._rows_of.get(name) != 0:
+            return False
+        keeper = min(self._rows_of)
+        return self.rows > 0 or name != keeper
+
+    def _count_new_files(self) -> int:
+        added = 0
+        for entry in self.storage.list(self.uri):
+            if not _is_hidden(entry.name) and entry.name not in self._rows_of:
+                self._rows_of[entry.name] = count_parquet_rows(self.spark, join_uri(self.uri, entry.name))
+                added += self._rows_of[entry.name]
+        return added
+
+
+@dataclass(frozen=True)
+class FileTable:
+    """The folder that a file output publishes to."""
+
+    storage: Storage
+    area: StagingArea
+    uri: str
+    period: str
+    overwrite: bool
+    token: int
+
+    def publish(self, staged_uri: str) -> None:
+        """Let the staged files take the place of the period's, or of the whole table."""
+        try:
+            self.area.check()
+            if not self._holds(staged_uri):
+                self._swap(staged_uri)
+        except OSError as failure:
+            raise self._explain(failure, staged_uri) from failure
+
+    @property
+    def _period_uri(self) -> str:
+        return join_uri(self.uri, f"period={self.period}")
+
+    def _swap(self, staged_uri: str) -> None:
+        old, new = self._list_files(self._period_uri), self._list_files(staged_uri)
+        if len(new) == 1 and list(old) == list(new) and (not self.overwrite or self._is_only_period()):
+            name = next(iter(new))
+            # A checksum that someone's Hadoop left beside the old file would condemn the new one.
+            self.storage.delete(join_uri(self._period_uri, f".{name}.crc"))
+            self.storage.replace_file(join_uri(staged_uri, name), join_uri(self._period_uri, name))
+        elif self.overwrite:
+            self._swap_folder(self._wrap(staged_uri), self.uri)
+        else:
+            self.storage.make_folder(self.uri)
+            self._swap_folder(staged_uri, self._period_uri)
+
+    def _wrap(self, staged_uri: str) -> str:
+        """Make the staged period the only one of a staged table."""
+        table = staged_uri + ".table"
+        self.storage.make_folder(table)
+        self.storage.move(staged_uri, join_uri(table, f"period={self.period}"))
+        return table
+
+    def _swap_folder(self, staged_uri: str, target_uri: str) -> None:
+        if not self.storage.exists(target_uri):
+            self.storage.move(staged_uri, target_uri)
+        elif self.storage.exchange(staged_uri, target_uri):
+            self.area.retire(staged_uri)
+        else:
+            self._swap_by_renames(staged_uri, target_uri)
+
+    def _swap_by_renames(self, staged_uri: str, target_uri: str) -> None:
+        """Two renames; a failure of the second puts the old folder back."""
+        if not self.storage.exists(staged_uri):
+            raise make_replaced_error(self.token)
+        old = staged_uri + ".old"
+        self.storage.move(target_uri, old)
+        try:
+            self.storage.move(staged_uri, target_uri)
+        except OSError:
+            self.storage.move(old, target_uri)
+            raise
+        self.area.retire(old)
+
+    def _holds(self, staged_uri: str) -> bool:
+        """Tell whether the very same files were published already, by an attempt whose answer was lost."""
+        old, new = self._list_files(self._period_uri), self._list_files(staged_uri)
+        if sorted(old.values()) != sorted(new.values()) or (self.overwrite and not self._is_only_period()):
+            return False
+        found = self._digest(self._period_uri, old)
+        return None not in found and sorted(map(str, found)) == sorted(map(str, self._digest(staged_uri, new)))
+
+    def _digest(self, folder: str, files: Mapping[str, int]) -> list[str | None]:
+        return [self.storage.compute_digest(join_uri(folder, name)) for name in files]
+
+    def _is_only_period(self) -> bool:
+        names = [entry.name for entry in self.storage.list(self.uri) if not _is_hidden(entry.name)]
+        return names == [f"period={self.period}"]
+
+    def _list_files(self, folder: str) -> dict[str, int]:
+        """Return names and sizes of what readers see in a folder."""
+        return {entry.name: entry.size for entry in self.storage.list(folder) if not _is_hidden(entry.name)}
+
+    def _explain(self, failure: OSError, staged_uri: str) -> JobError:
+        if isinstance(failure, FileNotFoundError) and not self.storage.exists(staged_uri):
+            return make_replaced_error(self.token)
+        return make_write_error(self.uri, failure.strerror or str(failure))
+
+
+def make_write_error(place: str, reason: str) -> JobError:
+    """Return the error of an output that could not be written."""
+    return JobError("OUTPUT_003", f"writing to {place} failed: {reason}", hint="nothing was published; run it again")
+
+
+def make_stable_name(name: str) -> str:
+    """Return the name that a period's only file has in every attempt: `part-00000.snappy.parquet`."""
+    return "part-00000" + name[name.index(".") :] if "." in name else "part-00000"
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith((".", "_"))
+
+
+def _quiet_options(uri: str) -> dict[str, str]:
+    """Return Hadoop settings of one write that leave no markers and no checksum files."""
+    options = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
+    if is_local(uri):
+        options["fs.file.impl"] = "org.apache.hadoop.fs.RawLocalFileSystem"
+        options["fs.file.impl.disable.cache"] = "true"
+    return options

@@ -1,0 +1,41 @@
+"""What the executor asks of whoever takes the outputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from spark_jobs.snapshot import OutputOperation
+
+
+@dataclass(frozen=True, slots=True)
+class StagedOutput:
+    """Rows that were written aside for an output."""
+
+    seq: int
+    rows: int
+    """How many this call wrote."""
+    uri: str | None = None
+    """Folder with the Parquet files of this output so far, for Spark to read back; None when there is none."""
+
+
+class Sinks(Protocol):
+    """Where outputs go: staged one by one, published together."""
+
+    def begin(self) -> None:
+        """Claim the destinations for this attempt; a newer attempt makes this RUN_002."""
+
+    def stage(self, output: OutputOperation, frame: DataFrame) -> StagedOutput:
+        """Write rows aside; several calls for one output add up. The frame has exactly the output's columns."""
+
+    def can_read_back(self, output: OutputOperation) -> bool:
+        """Tell whether `stage` will give a folder to read back from."""
+
+    def scratch(self, name: str) -> str | None:
+        """Return the URI of a folder for Parquet files of the executor's own; None when there is no place."""
+
+    def abandon(self) -> None:
+        """Remove what was staged; never raises."""
