@@ -61,7 +61,7 @@ class _CalendarCheck:
         if parent is None or parent in seen:
             return
         if parent in self._levels:
-            message = f"level '{level.name}' stands before or is its parent '{parent}'"
+            message = f"level '{level.name}' must come after its parent '{parent}'"
             self._report((*path, "parent_level"), message, "order the levels from coarse to fine")
         else:
             message = f"unknown level '{parent}'"
@@ -92,7 +92,9 @@ class _CalendarCheck:
     def _check_parent(self, path: Path, period: Period, identifier: str, level: Level | None) -> None:
         index = self._indexes.get(identifier)
         if index is None:
-            self._report(path, f"unknown parent period '{identifier}'", suggest(identifier, self._indexes))
+            wanted = level.parent_level if level is not None else None
+            known = [entry.identifier for entry in self._calendar.periods if entry.level == wanted]
+            self._report(path, f"unknown parent period '{identifier}'", suggest(identifier, known))
             return
         parent = self._calendar.periods[index]
         if level is not None and parent.level != level.parent_level:

@@ -151,7 +151,8 @@ class _DatasetCheck:
                     unknown = True
                     message = f"unknown column '{name}' in the conditions of lookup '{lookup.alias}'"
                     place: Path = (*path, "join_conditions", index, key)
-                    self._report("EXPR_002", place, message, suggest(name, sides[key]))
+                    known = [column for column in sides[key] if column not in SYSTEM_COLUMN_NAMES]
+                    self._report("EXPR_002", place, message, suggest(name, known))
         if not unknown and lookup.alias != self._dataset.main_table.name:
             for code, message, hint in check_equalities(self._dataset.main_table.name, lookup, sides):
                 self._report(code, (*path, "join_conditions"), message, hint)

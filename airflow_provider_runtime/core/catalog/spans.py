@@ -90,6 +90,6 @@ def _block_lines(text: str, node: Node) -> Iterator[tuple[int, str]]:
             indent = len(line) - len(line.lstrip(" "))
             if indicator and node.text.startswith(" "):
                 indent -= len(node.text.split("\n")[0]) - len(node.text.split("\n")[0].lstrip(" "))
-        width = min(indent or 0, len(line) - len(line.lstrip(" ")))
+        width = len(line) if indent is None else min(indent, len(line) - len(line.lstrip(" ")))
         yield position + width, line[width:]
         position = found.end() if found else node.end

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Union, get_args, get_origin
 
 from pydantic import AliasChoices, BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from airflow_provider_runtime.core.catalog.definition import ALIASES, Path, SourceMap, format_path
@@ -29,6 +30,7 @@ PATTERN_HINTS = {
     NAME_PATTERN: ("name", "use letters, digits and '_', not beginning with a digit"),
 }
 LONGEST_SHOWN = 60
+LONGEST_NUMBER = 10
 
 Said = tuple[str, str | None]
 
@@ -80,7 +82,7 @@ def _translate(details: ErrorDetails, source: SourceMap, model: type[BaseModel])
         return Problem("CATALOG_002", details["msg"], context.get("hint"), source.locate(*path))
     sayer = SAYERS.get(kind)
     message, hint = sayer(details, context) if sayer else (_lower(details["msg"]), None)
-    field = _name_last(path)
+    field = "" if key else _name_last(path)
     message = f"{field}: {message}" if field else message
     return Problem("CATALOG_002", message, hint, source.locate(*path, key=key))
 
@@ -115,8 +117,8 @@ def _say_missing(details: ErrorDetails, path: Path) -> Said:
 
 def _say_unknown_key(path: Path, source: SourceMap, model: type[BaseModel]) -> Said:
     key = str(path[-1])
-    parent, exact = source.find_node(path[:-1])
-    known = list_keys(find_model(model, path[:-1], parent if exact else None))
+    parent, _ = source.find_node(path[:-1])
+    known = list_keys(find_model(model, path[:-1], source))
     present = set(parent.entries or ()) if parent is not None else set()
     partner = ALIASES.get(key)
     if partner in known and partner in present:
@@ -138,33 +140,41 @@ def list_keys(model: type[BaseModel] | None) -> list[str]:
     """Return the keys that a model knows, as they are written in YAML."""
     if model is None:
         return []
-    keys: list[str] = []
-    for name, info in model.model_fields.items():
-        alias = info.validation_alias
-        keys.append(info.alias or (str(alias.choices[0]) if isinstance(alias, AliasChoices) else name))
-    return keys
+    return [_names_of(name, info)[0] for name, info in model.model_fields.items()]
 
 
-def find_model(model: type[BaseModel], path: Path, _node: Node | None = None) -> type[BaseModel] | None:
-    """Return the model of what stands at a path; a tagged union is decided by the node's own type."""
-    candidates: list[type[BaseModel]] = [model]
-    for part in path:
-        if isinstance(part, int):
+def find_model(model: type[BaseModel], path: Path, source: SourceMap) -> type[BaseModel] | None:
+    """Return the model of what stands at a path; where there are several kinds, the document's own type decides."""
+    found: type[BaseModel] | None = model
+    for step, part in enumerate(path):
+        if isinstance(part, int) or found is None:
             continue
-        found = []
-        for candidate in candidates:
-            for name, info in candidate.model_fields.items():
-                alias = info.validation_alias
-                names = {name, info.alias, *(alias.choices if isinstance(alias, AliasChoices) else ())}
-                if part in names:
-                    found += _models_in(info.annotation)
-        candidates = found
-    if len(candidates) > 1 and _node is not None and _node.entries and "type" in _node.entries:
-        tag = _node.entries["type"][1].text
-        candidates = [found for found in candidates if tag in _literals(found)] or candidates
-    if len(candidates) > 1:
-        return _unite(candidates)
-    return candidates[0] if candidates else None
+        entry = path[: step + 2] if isinstance(path[step + 1 : step + 2] or None, tuple) else path[: step + 1]
+        choices = [inner for info in _fields_named(found, part) for inner in _models_in(info.annotation)]
+        found = _choose(choices, [path[: step + 1], entry], source)
+    return found
+
+
+def _fields_named(model: type[BaseModel], key: str) -> list[FieldInfo]:
+    """Return the field that a key of the document fills."""
+    return [info for name, info in model.model_fields.items() if key in _names_of(name, info)]
+
+
+def _names_of(name: str, info: FieldInfo) -> tuple[str, ...]:
+    alias = info.validation_alias
+    if isinstance(alias, AliasChoices):
+        return tuple(str(choice) for choice in alias.choices)
+    return (info.alias or name,)
+
+
+def _choose(choices: list[type[BaseModel]], paths: list[Path], source: SourceMap) -> type[BaseModel] | None:
+    if len(choices) < 2:
+        return choices[0] if choices else None
+    for path in reversed(paths):
+        node, exact = source.find_node((*path, "type"))
+        if exact and node is not None:
+            return next((choice for choice in choices if node.text in _literals(choice)), None)
+    return None
 
 
 def list_models(models: Iterable[type[BaseModel]]) -> list[type[BaseModel]]:
@@ -177,10 +187,6 @@ def list_models(models: Iterable[type[BaseModel]]) -> list[type[BaseModel]]:
             found[model] = None
             waiting += [inner for info in model.model_fields.values() for inner in _models_in(info.annotation)]
     return list(found)
-
-
-def _unite(candidates: list[type[BaseModel]]) -> type[BaseModel]:
-    return max(candidates, key=lambda candidate: len(candidate.model_fields))
 
 
 def _literals(model: type[BaseModel]) -> tuple[object, ...]:
@@ -233,7 +239,7 @@ def _expect(expected: str, hint: str | None = None) -> Callable[[ErrorDetails, d
 
 def _say_whole_number(details: ErrorDetails, _context: dict[str, Any]) -> Said:
     value = details["input"]
-    quoted = type(value) is str and value.strip().lstrip("+-").isdigit()
+    quoted = type(value) is str and len(value) < LONGEST_NUMBER and value.strip().lstrip("+-").isdigit()
     hint = "write it without quotes" if quoted else None
     return f"expected a whole number, found {describe_value(value)}", hint
 
@@ -273,6 +279,10 @@ def _say_bound(word: str, key: str) -> Callable[[ErrorDetails, dict[str, Any]], 
     return say
 
 
+def _say_too_short(details: ErrorDetails, _context: dict[str, Any]) -> Said:
+    return ("needs at least one entry" if isinstance(details["input"], tuple) else "must not be empty"), None
+
+
 SAYERS: dict[str, Callable[[ErrorDetails, dict[str, Any]], Said]] = {
     "string_type": _expect("text"),
     "int_type": _say_whole_number,
@@ -286,9 +296,8 @@ SAYERS: dict[str, Callable[[ErrorDetails, dict[str, Any]], Said]] = {
     "tuple_type": _expect("a list"),
     "list_type": _expect("a list"),
     "string_pattern_mismatch": _say_pattern,
-    "string_too_short": lambda _details, _context: ("must not be empty", None),
-    "string_too_long": lambda _details, context: (f"is longer than {context.get('max_length')} characters", None),
-    "too_short": lambda _details, _context: ("needs at least one entry", None),
+    "too_long": lambda _details, context: (f"is longer than {context.get('max_length')} characters", None),
+    "too_short": _say_too_short,
     "literal_error": _say_literal,
     "union_tag_invalid": _say_tag,
     "greater_than_equal": _say_bound("at least", "ge"),

@@ -20,6 +20,7 @@ from airflow_provider_runtime.core.errors import Location, Problem
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
 MAX_DEPTH = 100
+LONGEST_TAG = 60
 MAX_ALIAS_NODES = 200_000
 """Nodes that aliases may add to a document once they are expanded."""
 UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -181,16 +182,23 @@ def _read_documents(source: SourceText, start: int, end: int, problems: list[Pro
     try:
         documents = list(_Composer(source, chunk, start, found).compose())
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        if error.context_mark and mark and mark.index >= len(chunk.rstrip()):
-            # Something is not closed: where it begins says more than the end of the text.
-            mark = error.context_mark
-        offset = start + (mark.index if mark else 0)
-        raise _UnreadableError(_describe_yaml_error(error), offset, _hint_yaml_error(source.text, offset)) from error
+        raise _translate_yaml_error(error, source, start, chunk) from error
     except (yaml.YAMLError, UnicodeError, ValueError) as error:
         raise _UnreadableError("not valid YAML", start) from error
     problems.extend(found)
     return documents
+
+
+def _translate_yaml_error(error: yaml.MarkedYAMLError, source: SourceText, start: int, chunk: str) -> _UnreadableError:
+    last = max(0, len(chunk.rstrip()) - 1)
+    mark = error.problem_mark or error.context_mark
+    place = mark.index if mark else 0
+    message = _describe_yaml_error(error)
+    if place > last and error.context_mark:
+        # Something is not closed: where it begins says more than the end of the text.
+        return _UnreadableError(message, start + min(error.context_mark.index, last), "what begins here is not closed")
+    offset = start + min(place, last)
+    return _UnreadableError(message, offset, _hint_yaml_error(source.text, offset))
 
 
 def _describe_yaml_error(error: yaml.MarkedYAMLError) -> str:
@@ -238,7 +246,8 @@ class _Composer:
             return self._follow_alias(event)
         start = self._offset + event.start_mark.index
         if event.tag is not None:
-            raise _UnreadableError(f"tag '{event.tag}' is not allowed", start, "remove the tag; write plain values")
+            tag = self._source.text[start : start + LONGEST_TAG].split(None, 1)[0]
+            raise _UnreadableError(f"tag '{tag}' is not allowed", start, "remove the tag; write plain values")
         if event.anchor is not None:
             self._anchors[event.anchor] = None
         if isinstance(event, yaml.ScalarEvent):

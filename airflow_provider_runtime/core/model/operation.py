@@ -125,7 +125,9 @@ class BaseOperation(Model):
 
     id: Identifier | None = None
     """Id of the operation."""
-    seq: int = Field(ge=-MAX_SEQ, le=MAX_SEQ, validation_alias=AliasChoices("seq", "order"))
+    seq: int = Field(
+        ge=-MAX_SEQ, le=MAX_SEQ, json_schema_extra={"minimum": 1}, validation_alias=AliasChoices("seq", "order")
+    )
     """Position in the project; positive, and unique in it."""
     name: NonEmptyText
     """Name for people."""

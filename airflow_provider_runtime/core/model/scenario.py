@@ -57,19 +57,28 @@ class ScenarioRun(Model):
     """Which project is run, and for which period."""
 
     project: NonEmptyText
+    """Id or name of the project."""
     period: NonEmptyText
+    """Identifier of the period."""
     as_of: Day | None = None
+    """Day as of which bitemporal tables are read; the period's first day if left out."""
     timestamp: Moment | None = None
+    """Timestamp of the run; the day after the period's end, 00:00Z, if left out."""
 
 
 class ScenarioData(Model):
     """Rows of a table, written out or in a file."""
 
     dataset: NonEmptyText
+    """Id or name of the dataset."""
     version: Version | None = None
+    """Version that the rows are for; all versions if left out."""
     table: Name | None = None
+    """Table that the rows are for; the main table if left out."""
     rows: tuple[dict[str, Any], ...] | None = None
+    """Rows as mappings of column and value."""
     file: NonEmptyText | None = None
+    """File with the rows, csv, parquet or json, relative to the scenario."""
 
     @model_validator(mode="after")
     def _check_source(self) -> ScenarioData:
@@ -84,25 +93,35 @@ class ExpectedOutput(Model):
     """What an output operation is expected to write."""
 
     operation: int
+    """Seq of the output operation."""
     match: Literal["exact", "subset"] = "exact"
+    """Whether these are all the rows, or some of them."""
     columns: tuple[Text, ...] | None = None
+    """The output's columns, exactly and in order."""
     rows: tuple[dict[str, Any], ...] | None = None
+    """Expected rows, in any order; only the columns that they name are compared."""
     row_count: int | None = Field(default=None, ge=0)
+    """Number of rows."""
 
 
 class ExpectedError(Model):
     """The error that the scenario is expected to end in."""
 
     code: NonEmptyText
+    """Code of the error."""
     message: Pattern | None = None
+    """Regular expression that the message contains."""
 
 
 class Expect(Model):
     """Everything that a scenario is compared with."""
 
     outputs: tuple[ExpectedOutput, ...] = ()
+    """What outputs write."""
     snapshot: dict[str, Any] | None = None
+    """Part of the resolver snapshot."""
     error: ExpectedError | None = None
+    """Error that the run ends in, in place of outputs."""
 
     @model_validator(mode="after")
     def _check_one_of(self) -> Expect:
@@ -121,13 +140,24 @@ class Scenario(Model):
     """One scenario test."""
 
     scenario: NonEmptyText
+    """Name of the scenario."""
     description: Text | None = None
+    """What the scenario shows."""
     run: ScenarioRun
+    """What is run."""
     catalog: NonEmptyText | None = None
+    """Folder of definitions, relative to the scenario."""
     calendars: tuple[dict[str, Any], ...] = ()
+    """Calendars beside those of the folder."""
     datasources: tuple[dict[str, Any], ...] = ()
+    """Datasources beside those of the folder."""
     resolvers: tuple[dict[str, Any], ...] = ()
+    """Resolvers beside those of the folder; without any a built-in one serves."""
     datasets: tuple[dict[str, Any], ...] = ()
+    """Datasets beside those of the folder."""
     projects: tuple[dict[str, Any], ...] = ()
+    """Projects beside those of the folder."""
     data: tuple[ScenarioData, ...] = ()
+    """Rows served in place of real locations; a table that is not given is empty."""
     expect: Expect
+    """What must come out."""

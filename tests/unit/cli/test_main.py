@@ -1,0 +1,81 @@
+"""The command group: help, unknown commands, versions, errors, colours."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from airflow_provider_runtime import __version__
+from airflow_provider_runtime.cli import main as cli
+from airflow_provider_runtime.core.errors import DefinitionError, Location, Problem
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(list(arguments))
+    assert isinstance(caught.value.code, int)
+    return caught.value.code
+
+
+def test_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--version") == 0
+    assert capsys.readouterr().out == f"airflow-runtime {__version__}\n"
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--help") == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in cli.COMMANDS)
+
+
+def test_command_unknown_exits_2_with_the_nearest_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("valdate") == 2
+    assert "did you mean 'validate'?" in capsys.readouterr().err
+
+
+def test_option_unknown_exits_2() -> None:
+    assert run("schema", "--nonsense") == 2
+
+
+def test_error_of_the_package_exits_1_without_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = Problem("CATALOG_002", "unknown key 'x'", "remove it", Location(file="a.yaml", line=3))
+
+    @click.command("schema")
+    def failing() -> None:
+        raise DefinitionError(problem)
+
+    monkeypatch.setattr("airflow_provider_runtime.cli.schema.command", failing)
+    assert run("schema") == 1
+    shown = capsys.readouterr().err
+    assert "CATALOG_002 unknown key 'x'" in shown
+    assert "a.yaml:3:1" in shown
+    assert "Traceback" not in shown
+
+
+@pytest.mark.parametrize(("setting", "expected"), [("", True), ("1", False)])
+def test_color_wanted_on_terminals_unless_no_color(
+    setting: str, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal:
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("NO_COLOR", setting)
+    monkeypatch.setenv("TERM", "xterm")
+    assert cli.wants_color(Terminal()) is expected
+    assert cli.wants_color(object()) is False
+
+
+def test_validate_path_imports_nothing_heavy() -> None:
+    script = (
+        "import sys; import airflow_provider_runtime.cli.main, airflow_provider_runtime.cli.validate;"
+        "import airflow_provider_runtime.core.planning.validation;"
+        "print([m for m in ('airflow', 'pyspark', 'sqlalchemy', 'rich', 'alembic', 'pandas') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
