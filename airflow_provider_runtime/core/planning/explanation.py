@@ -12,7 +12,7 @@ from airflow_provider_runtime.core.catalog.loader import load_catalog
 from airflow_provider_runtime.core.errors import Location, Problem, raise_problems
 from airflow_provider_runtime.core.model.plan import PlanAggregate, PlanAppend, PlanOperation, PlanOutput, PlanUpdate
 from airflow_provider_runtime.core.model.project import Project
-from airflow_provider_runtime.core.planning.checked import CheckedProject, WorkingColumn
+from airflow_provider_runtime.core.planning.checked import CheckedOperation, CheckedProject, WorkingColumn
 from airflow_provider_runtime.core.planning.compile import CompiledOperations, compile_operations
 from airflow_provider_runtime.core.planning.lineage import OperationLineage, trace_lineage
 from airflow_provider_runtime.core.planning.project_check import ProjectChecks, explain_missing_project
@@ -117,8 +117,7 @@ def make_explanation(checked: CheckedProject, compiled: CompiledOperations, peri
         ],
         schema=_make_columns(checked.input_columns),
         operations=[
-            _make_operation(plan, operation.columns_after, lineage, compiled.marks)
-            for operation, plan, lineage in operations
+            _make_operation(plan, operation, lineage, compiled.marks) for operation, plan, lineage in operations
         ],
     )
 
@@ -131,7 +130,7 @@ def _make_columns(columns: Iterable[WorkingColumn]) -> list[ColumnDocument]:
 
 
 def _make_operation(
-    plan: PlanOperation, columns: tuple[WorkingColumn, ...], lineage: OperationLineage, marks: Iterable[str]
+    plan: PlanOperation, operation: CheckedOperation, lineage: OperationLineage, marks: Iterable[str]
 ) -> OperationDocument:
     sql = write_statement(plan)
     for mark in marks:
@@ -141,11 +140,11 @@ def _make_operation(
         type=plan.type,
         name=plan.name,
         spark_sql=sql,
-        schema=_make_columns(columns),
+        schema=_make_columns(operation.columns_after),
         lineage={column: [str(source) for source in sorted(found)] for column, found in lineage.columns.items()},
         conditions=[str(source) for source in sorted(lineage.conditions)],
         destination=plan.destination.display if isinstance(plan, PlanOutput) else None,
-        registers=plan.slice.dataset_name if isinstance(plan, PlanOutput) and plan.slice else None,
+        registers=operation.registered_dataset,
     )
 
 
@@ -220,7 +219,8 @@ def _describe_columns(columns: list[ColumnDocument]) -> list[str]:
 def _describe_operation(operation: OperationDocument, before: Mapping[str, str]) -> str:
     lines = [f"{operation['seq']} {operation['type']}: {operation['name']}"]
     if operation["destination"]:
-        lines.append(f"  to {operation['destination']}")
+        registers = f", registered as {operation['registers']}" if operation["registers"] else ""
+        lines.append(f"  to {operation['destination']}{registers}")
     lines += [f"  | {line}" for line in operation["spark_sql"].splitlines()]
     lines.append("  schema after it")
     lines += [

@@ -8,10 +8,9 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-from project_builder import aggregate, append, check_operations, delete, join, output, update
-
 from airflow_provider_runtime.core.planning.compile import CompiledOperations, compile_operations
 from airflow_provider_runtime.core.planning.lineage import trace_lineage
+from tests.unit.planning.project_builder import aggregate, append, check_operations, delete, join, output, update
 
 GOLDEN = Path(__file__).parent / "golden"
 NOW = datetime(2026, 2, 1, tzinfo=UTC)

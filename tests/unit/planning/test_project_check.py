@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from project_builder import (
+from airflow_provider_runtime.core.catalog.catalog import Catalog, registered_dataset_id
+from airflow_provider_runtime.core.catalog.loader import load_texts
+from airflow_provider_runtime.core.errors import Problem
+from airflow_provider_runtime.core.planning.project_check import (
+    ProjectChecks,
+    check_project,
+    check_runnable,
+    explain_missing_project,
+)
+from airflow_provider_runtime.core.planning.registered import infer_output_schema
+from tests.unit.planning.project_builder import (
     CATALOG,
     HEAD,
     aggregate,
@@ -14,17 +24,6 @@ from project_builder import (
     output,
     update,
 )
-
-from airflow_provider_runtime.core.catalog.catalog import Catalog, registered_dataset_id
-from airflow_provider_runtime.core.catalog.loader import load_texts
-from airflow_provider_runtime.core.errors import Problem
-from airflow_provider_runtime.core.planning.project_check import (
-    ProjectChecks,
-    check_project,
-    check_runnable,
-    explain_missing_project,
-)
-from airflow_provider_runtime.core.planning.registered import infer_output_schema
 
 
 def types_of(*operations: str) -> dict[str, str]:

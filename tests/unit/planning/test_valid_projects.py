@@ -5,7 +5,18 @@
 from __future__ import annotations
 
 import pytest
-from project_builder import CATALOG, aggregate, append, check_operations, check_text, delete, join, output, update
+
+from tests.unit.planning.project_builder import (
+    CATALOG,
+    aggregate,
+    append,
+    check_operations,
+    check_text,
+    delete,
+    join,
+    output,
+    update,
+)
 
 GROUPED = ", aggregation: {group_by: [region], aggregations: [{column: amount, expression: SUM(value)}]}"
 TWO_JOINS = (

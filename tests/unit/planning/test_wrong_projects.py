@@ -7,7 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from project_builder import aggregate, append, check_operations, delete, join, output, update
+
+from tests.unit.planning.project_builder import aggregate, append, check_operations, delete, join, output, update
 
 SELECTORS = "EMEA: 'orders.region = \"EMEA\"', SUM_ALL: 'SUM(amount) > 1'"
 NAMES = "a name has letters"
