@@ -15,8 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Observation
-from pyspark.sql import functions
+from pyspark.sql import Observation, functions
 
 from spark_jobs.credentials import Credentials, redact
 from spark_jobs.errors import JobError

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Observation
-from pyspark.sql import functions
+from pyspark.sql import Observation, functions
 
 from spark_jobs.errors import JobError
 from spark_jobs.jvm import count_parquet_rows
