@@ -29,10 +29,15 @@ def list_references(plan: Any) -> list[str]:
 def make_environment(references: list[str]) -> dict[str, str]:
     """Return the variables that hold the Airflow connections among the references."""
     return {
-        name_variable(reference): json.dumps(_read_connection(reference))
+        name_variable(reference): read_airflow_credential(reference)
         for reference in references
         if reference.startswith(AIRFLOW_PREFIX)
     }
+
+
+def read_airflow_credential(reference: str) -> str:
+    """Return what a driver reads of a connection: JSON with user, password and further options."""
+    return json.dumps(_read_connection(reference))
 
 
 def read_secret(reference: str) -> str:

@@ -1,4 +1,4 @@
-"""What a run reads and writes, column by column, from its compiled plan; told to OpenLineage where that is installed."""
+"""What a run reads and writes, column by column, from its compiled plan; told to OpenLineage where it is installed."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _name_location(location: Mapping[str, Any]) -> tuple[str, str]:
 def make_operator_lineage(plan: Plan, report: Mapping[str, Any] | None = None) -> Any:
     """Return the lineage as OpenLineage's classes, or None when its provider is not installed."""
     try:
-        from airflow.providers.openlineage.extractors import OperatorLineage
+        from airflow.providers.openlineage.extractors import OperatorLineage  # type: ignore[import-not-found]
     except ImportError:
         return None
     found = trace_plan(plan, report)

@@ -8,7 +8,8 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.providers.common.compat.sdk import AirflowRescheduleException, BaseOperator
+from airflow.providers.common.compat.sdk import BaseOperator
+from airflow.sdk.exceptions import AirflowRescheduleException
 
 from airflow_provider_runtime.core.errors import DefinitionError, PeriodError, Problem, raise_problems
 from airflow_provider_runtime.failures import translate_errors

@@ -25,6 +25,7 @@ from airflow_provider_runtime.hooks.credentials import list_references, make_env
 from airflow_provider_runtime.hooks.job_submit import JobSubmitHook
 from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID, RuntimeHook, find_home
 from airflow_provider_runtime.operators.links import ReportLink, SnapshotLink, SparkUiLink
+from airflow_provider_runtime.timetables.assets import make_asset_uri
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -359,9 +360,9 @@ class RunProjectOperator(SparkSubmitOperator):
 
     def _emit_events(self, context: Context, execution: _Execution, registrations: Sequence[Registration]) -> None:
         """Give each registered dataset's event the period as its key, and what it is about as its extra."""
-        by_name = {entry.dataset_name: entry for entry in registrations}
+        by_uri = {make_asset_uri(entry.dataset_name): entry for entry in registrations}
         for outlet in self.outlets:
-            entry = by_name.get(getattr(outlet, "name", ""))
+            entry = by_uri.get(getattr(outlet, "uri", ""))
             if entry is None:
                 continue
             event = context["outlet_events"][outlet]

@@ -14,7 +14,7 @@ class RuntimePlugin(AirflowPlugin):
 
     name = "runtime"
     # Airflow reads these from the class; its own annotation is of instances.
-    timetables = [PeriodTimetable]
-    partition_mappers = [PeriodMapper]
-    windows = [ChildPeriodsWindow]
-    deadline_references = [PeriodEndReference, QueuedReference]
+    timetables = [PeriodTimetable]  # noqa: RUF012
+    partition_mappers = [PeriodMapper]  # noqa: RUF012
+    windows = [ChildPeriodsWindow]  # noqa: RUF012
+    deadline_references = [PeriodEndReference, QueuedReference]  # noqa: RUF012

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from airflow.exceptions import InvalidPartitionKeyError
 from airflow.timetables.base import DagRunInfo, DataInterval, TimeRestriction, Timetable
 from airflow.utils.types import DagRunType
+from croniter import croniter  # type: ignore[import-untyped]
 from pendulum import DateTime
 from pendulum import instance as make_pendulum
 
@@ -41,20 +42,30 @@ class PeriodTimetable(Timetable):
     run_ordering = ("partition_date", "run_after")
 
     def __init__(
-        self, calendar: Calendar, level: str, *, timezone: str = "UTC", allow_open_period: bool = False
+        self,
+        calendar: Calendar,
+        level: str,
+        *,
+        timezone: str = "UTC",
+        allow_open_period: bool = False,
+        cron: str | None = None,
     ) -> None:
         self.calendar = calendar
         self.level = level
         self.allow_open_period = allow_open_period
+        self.cron = cron
         self._zone = ZoneInfo(timezone)
+        if cron is not None and not croniter.is_valid(cron):
+            raise ValueError(f"'{cron}' is no cron expression")
         if level not in self._index.levels:
             raise ValueError(f"the calendar {calendar.id!r} has no level {level!r}")
-        self.description = f"After each {level} of the calendar {calendar.id}"
+        when = f"At {cron}, for the latest" if cron else "After each"
+        self.description = f"{when} {level} of the calendar {calendar.id}"
 
     @property
     def summary(self) -> str:
         """Text that the UI shows as the schedule."""
-        return f"each {self.level} ({self.calendar.id})"
+        return f"{self.cron or 'each'} {self.level} ({self.calendar.id})"
 
     @property
     def _index(self) -> PeriodIndex:
@@ -67,6 +78,7 @@ class PeriodTimetable(Timetable):
             "level": self.level,
             "timezone": self._zone.key,
             "allow_open_period": self.allow_open_period,
+            "cron": self.cron,
         }
 
     @classmethod
@@ -77,6 +89,7 @@ class PeriodTimetable(Timetable):
             data["level"],
             timezone=data["timezone"],
             allow_open_period=data["allow_open_period"],
+            cron=data.get("cron"),
         )
 
     def localize_partition_datetime(self, dt: datetime.datetime) -> DateTime:
@@ -103,10 +116,19 @@ class PeriodTimetable(Timetable):
         first = earliest.date() if earliest.time() == datetime.time.min else earliest.date() + datetime.timedelta(1)
         return self._index.iterate(self.level, first, latest.date())
 
+    def next_dagrun_info(
+        self, *, last_automated_data_interval: DataInterval | None, restriction: TimeRestriction
+    ) -> DagRunInfo | None:
+        """Return the first run that the restriction allows; Airflow asks the newer method below."""
+        del last_automated_data_interval
+        return self.next_dagrun_info_v2(last_dagrun_info=None, restriction=restriction)
+
     def next_dagrun_info_v2(
         self, *, last_dagrun_info: DagRunInfo | None, restriction: TimeRestriction
     ) -> DagRunInfo | None:
         """Return the run of the next period, or None when the calendar holds no more."""
+        if self.cron is not None:
+            return self._make_cron_info(last_dagrun_info, restriction)
         period = self._find_next(last_dagrun_info, restriction)
         if period is None:
             return None
@@ -129,6 +151,35 @@ class PeriodTimetable(Timetable):
             starts.append(self._find_latest_ended_start())
         return next(self._index.iterate(self.level, max(starts), datetime.date.max), None) if starts else None
 
+    def _make_cron_info(self, last: DagRunInfo | None, restriction: TimeRestriction) -> DagRunInfo | None:
+        """Return the run of the next tick, for the latest period that is over then (or, if allowed, the open one)."""
+        now = datetime.datetime.now(self._zone)
+        ticks = [] if restriction.catchup and (last or restriction.earliest) else [self._find_tick(now, forward=False)]
+        if last is not None:
+            ticks.append(self._find_tick(last.run_after))
+        elif restriction.earliest is not None:
+            ticks.append(self._find_tick(restriction.earliest - datetime.timedelta(seconds=1)))
+        tick = max(ticks)
+        period = self._find_period_at(tick)
+        if period is None or (restriction.latest is not None and tick > restriction.latest):
+            return None
+        return self._make_info(period)._replace(run_after=_to_utc(tick))
+
+    def _find_tick(self, moment: datetime.datetime, *, forward: bool = True) -> datetime.datetime:
+        ticks = croniter(self.cron, moment.astimezone(self._zone))
+        found: datetime.datetime = (ticks.get_next if forward else ticks.get_prev)(datetime.datetime)
+        return found
+
+    def _find_period_at(self, moment: datetime.datetime) -> Period | None:
+        day = moment.astimezone(self._zone).date()
+        current = self._index.find_by_date(day, self.level)
+        if self.allow_open_period and current is not None:
+            return current
+        if current is not None:
+            return self._index.find_previous(current)
+        ended = [p for p in self._index.iterate(self.level, datetime.date.min, day) if p.end_date < day]
+        return ended[-1] if ended else None
+
     def _find_period_of(self, info: DagRunInfo) -> Period | None:
         if info.partition_key and (found := self._index.find_period(info.partition_key, self.level)):
             return found
@@ -138,13 +189,10 @@ class PeriodTimetable(Timetable):
 
     def _find_latest_ended_start(self) -> datetime.date:
         """Return the first day of the newest period that is over, or today where there is none."""
-        today = datetime.datetime.now(self._zone).date()
-        current = self._index.find_by_date(today, self.level)
-        previous = self._index.find_previous(current) if current else None
-        if current is None:
-            ended = [p for p in self._index.iterate(self.level, datetime.date.min, today) if p.end_date < today]
-            previous = ended[-1] if ended else None
-        return previous.start_date if previous else today
+        now = datetime.datetime.now(self._zone)
+        current = self._index.find_by_date(now.date(), self.level)
+        ended = self._index.find_previous(current) if current else self._find_period_at(now)
+        return ended.start_date if ended else now.date()
 
     def _make_info(self, period: Period) -> DagRunInfo:
         return DagRunInfo(

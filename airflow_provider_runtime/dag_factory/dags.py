@@ -1,0 +1,268 @@
+"""DAGs from projects: one call for one project, or for a whole catalog."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from airflow.sdk import DAG, Param, TaskGroup
+
+from airflow_provider_runtime.core.errors import DefinitionError, Problem, RuntimeProviderError
+from airflow_provider_runtime.core.rendering import render_problems
+from airflow_provider_runtime.dag_factory.catalog_outline import CatalogOutline, read_catalog_outline
+from airflow_provider_runtime.dag_factory.documentation import make_documentation
+from airflow_provider_runtime.dag_factory.durations import parse_duration
+from airflow_provider_runtime.dag_factory.outline import ProjectOutline
+from airflow_provider_runtime.dag_factory.schedules import (
+    UPSTREAM,
+    list_offered_periods,
+    locate,
+    make_deadline,
+    make_schedule,
+)
+from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID
+from airflow_provider_runtime.operators.resolve import ResolveOperator
+from airflow_provider_runtime.operators.run_project import RunProjectOperator
+from airflow_provider_runtime.timetables.assets import make_asset
+
+log = logging.getLogger(__name__)
+
+CatalogPath = str | os.PathLike[str]
+_PACKAGE = str(Path(__file__).resolve().parent)
+_NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+class ProjectTaskGroup(TaskGroup):
+    """The two tasks of a project inside a DAG of one's own: `.resolve` and `.run`."""
+
+    def __init__(
+        self,
+        project: str,
+        catalog: CatalogPath,
+        *,
+        group_id: str | None = None,
+        runtime_conn_id: str = DEFAULT_CONN_ID,
+        resolve_args: Mapping[str, Any] | None = None,
+        run_args: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        root = find_catalog(catalog)
+        found = read_catalog_outline(root, project).get_project(project)
+        super().__init__(group_id=group_id or make_dag_id(found.name).replace(".", "_"), **kwargs)
+        with self:
+            self.resolve, self.run = make_tasks(
+                found, root, runtime_conn_id=runtime_conn_id, resolve_args=resolve_args, run_args=run_args
+            )
+
+
+def project_dag(
+    project: str,
+    catalog: CatalogPath,
+    *,
+    dag_id: str | None = None,
+    runtime_conn_id: str = DEFAULT_CONN_ID,
+    deadline_callback: str | None = None,
+    resolve_args: Mapping[str, Any] | None = None,
+    run_args: Mapping[str, Any] | None = None,
+    **dag_args: Any,
+) -> DAG:
+    """Return the DAG of a project, as its YAML describes it; arguments of DAG take precedence.
+
+    :param project: id or name of the project
+    :param catalog: catalog folder; a relative one is looked for beside the DAG file
+    :param deadline_callback: import path of the coroutine that is called when a run is late
+    :param resolve_args: further arguments of ResolveOperator
+    :param run_args: further arguments of RunProjectOperator
+    """
+    root = find_catalog(catalog)
+    outline = read_catalog_outline(root, project)
+    found = outline.get_project(project)
+    options = _TaskOptions(runtime_conn_id, resolve_args, run_args, deadline_callback)
+    return _make_dag(outline, found, dag_id or make_dag_id(found.name), options, dag_args)
+
+
+def project_dags(
+    catalog: CatalogPath,
+    *,
+    runtime_conn_id: str = DEFAULT_CONN_ID,
+    deadline_callback: str | None = None,
+    run_args: Mapping[str, Any] | None = None,
+    **dag_args: Any,
+) -> dict[str, DAG]:
+    """Return one DAG for each project of a catalog by its id: `globals().update(project_dags("catalog"))`.
+
+    A project that cannot be read is left out and logged, so that the others go on running.
+    """
+    outline = read_catalog_outline(find_catalog(catalog))
+    if outline.problems:
+        log.error("the catalog %s has problems:\n%s", outline.root, render_problems(outline.problems))
+    options = _TaskOptions(runtime_conn_id, None, run_args, deadline_callback)
+    dags: dict[str, DAG] = {}
+    for project in outline.projects:
+        dag_id = make_dag_id(project.name)
+        if dag_id in dags:
+            dag_id = make_dag_id(f"{project.name}-{project.id}")
+        try:
+            dags[dag_id] = _make_dag(outline, project, dag_id, options, dag_args)
+        except RuntimeProviderError as error:
+            log.error("project %s has no DAG:\n%s", project.name, render_problems(error.problems))
+    return dags
+
+
+class _TaskOptions:
+    """What is asked of a DAG's tasks, apart from the project's YAML."""
+
+    def __init__(
+        self,
+        runtime_conn_id: str,
+        resolve_args: Mapping[str, Any] | None,
+        run_args: Mapping[str, Any] | None,
+        deadline_callback: str | None,
+    ) -> None:
+        self.runtime_conn_id = runtime_conn_id
+        self.resolve_args = resolve_args
+        self.run_args = run_args
+        self.deadline_callback = deadline_callback
+
+
+def _make_dag(
+    outline: CatalogOutline,
+    project: ProjectOutline,
+    dag_id: str,
+    options: _TaskOptions,
+    dag_args: Mapping[str, Any],
+) -> DAG:
+    settings = project.settings
+    arguments: dict[str, Any] = {
+        "dag_id": dag_id,
+        "dag_display_name": project.name,
+        "description": _shorten(project.description),
+        "schedule": make_schedule(outline, project),
+        "start_date": _parse_start(project),
+        "catchup": False,
+        "tags": list(settings.tags),
+        "doc_md": make_documentation(project),
+        "params": {"period": _make_period_param(outline, project)},
+        "deadline": make_deadline(outline, project, options.deadline_callback),
+    }
+    if settings.max_active_runs is not None:
+        arguments["max_active_runs"] = settings.max_active_runs
+    arguments |= dag_args
+    dag = DAG(**arguments)
+    # Airflow takes the file that calls DAG(...) for the DAG's own; that would be this one.
+    dag.fileloc = _find_caller() or dag.fileloc
+    with dag:
+        make_tasks(
+            project,
+            outline.root,
+            runtime_conn_id=options.runtime_conn_id,
+            resolve_args=options.resolve_args,
+            run_args=options.run_args,
+        )
+    return dag
+
+
+def make_tasks(
+    project: ProjectOutline,
+    root: Path,
+    *,
+    runtime_conn_id: str = DEFAULT_CONN_ID,
+    resolve_args: Mapping[str, Any] | None = None,
+    run_args: Mapping[str, Any] | None = None,
+) -> tuple[ResolveOperator, RunProjectOperator]:
+    """Make the tasks `resolve` and `run` of a project in the DAG at hand."""
+    settings = project.settings
+    shared = _make_shared_arguments(project)
+    spark = {str(key): value for key, value in settings.spark.items()}
+    resolve_arguments: dict[str, Any] = {
+        "task_id": "resolve",
+        "project": project.id,
+        "catalog": os.fspath(root),
+        "runtime_conn_id": runtime_conn_id,
+        "allow_open_period": settings.allow_open_period,
+        "allow_closed": settings.allow_closed,
+        "requires_previous_period": settings.requires_previous_period,
+        "deploy_mode": spark.get("deploy_mode"),
+    }
+    run_arguments: dict[str, Any] = {
+        "task_id": "run",
+        "runtime_conn_id": runtime_conn_id,
+        "name": f"{project.name} {{{{ run_id }}}}",
+        "outlets": [make_asset(name) for name in project.registered],
+    }
+    resolve = ResolveOperator(**{**shared, **resolve_arguments, **(resolve_args or {})})
+    run = RunProjectOperator(**{**shared, **run_arguments, **spark, "snapshot": resolve.output, **(run_args or {})})
+    resolve >> run
+    return resolve, run
+
+
+def _make_shared_arguments(project: ProjectOutline) -> dict[str, Any]:
+    settings = project.settings
+    shared: dict[str, Any] = {"retry_exponential_backoff": True}
+    for name in ("owner", "pool", "retries"):
+        if (value := getattr(settings, name)) is not None:
+            shared[name] = value
+    if settings.retry_delay is not None:
+        shared["retry_delay"] = parse_duration(settings.retry_delay, locate(project, "airflow.retry_delay"))
+    return shared
+
+
+def _make_period_param(outline: CatalogOutline, project: ProjectOutline) -> Param:
+    offered = list_offered_periods(outline, project)
+    hint = "A partition key goes before it." if project.settings.schedule == UPSTREAM else ""
+    schema: dict[str, Any] = {"type": ["null", "string"], "title": "Period"}
+    if offered:
+        schema["examples"] = offered
+    text = f"The {project.level} to run for, where the run has no partition key. {hint}".strip()
+    return Param(None, description=text, **schema)
+
+
+def _parse_start(project: ProjectOutline) -> datetime | None:
+    settings = project.settings
+    if settings.start_date is None:
+        return None
+    try:
+        start = datetime.fromisoformat(settings.start_date)
+        return start if start.tzinfo else start.replace(tzinfo=ZoneInfo(settings.timezone or "UTC"))
+    except (ValueError, KeyError):
+        message = f"start_date '{settings.start_date}' is no date, or the timezone is not known"
+        place = locate(project, "airflow.start_date")
+        raise DefinitionError(Problem("CATALOG_002", message, "write it like 2026-01-31", place)) from None
+
+
+def make_dag_id(name: str) -> str:
+    """Return a name with the characters that a DAG id may have."""
+    return _NOT_IN_IDS.sub("_", name)[:200]
+
+
+def find_catalog(catalog: CatalogPath) -> Path:
+    """Return a catalog's folder; a relative one stands beside the DAG file that asks for it."""
+    path = Path(catalog)
+    if path.is_absolute():
+        return path
+    caller = _find_caller()
+    beside = Path(caller).resolve().parent / path if caller else path
+    return beside if beside.is_dir() else path.absolute()
+
+
+def _find_caller() -> str | None:
+    """Return the file outside this package that called."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(_PACKAGE) and not name.startswith("<"):
+            return name
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
+
+
+def _shorten(text: str | None) -> str | None:
+    first = (text or "").strip().partition("\n")[0]
+    return first[:200] or None

@@ -1,0 +1,141 @@
+"""A project's schedule and deadline as Airflow's timetable and alert."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, timedelta
+from typing import Any
+
+from airflow.providers.common.compat.sdk import conf
+from airflow.sdk import AssetAll, PartitionedAssetTimetable, RollupMapper
+from airflow.sdk.definitions.callback import AsyncCallback
+from airflow.sdk.definitions.deadline import DeadlineAlert
+
+from airflow_provider_runtime.core.errors import DefinitionError, Location, Problem
+from airflow_provider_runtime.core.model.period import Calendar
+from airflow_provider_runtime.dag_factory.catalog_outline import CatalogOutline
+from airflow_provider_runtime.dag_factory.durations import parse_duration
+from airflow_provider_runtime.dag_factory.outline import ProjectOutline
+from airflow_provider_runtime.deadlines.references import PeriodEndReference, QueuedReference
+from airflow_provider_runtime.hooks.runtime import SECTION
+from airflow_provider_runtime.timetables.assets import make_asset
+from airflow_provider_runtime.timetables.calendar_codec import encode_calendar, get_period_index
+from airflow_provider_runtime.timetables.partition_mappers import ChildPeriodsWindow, PeriodMapper
+from airflow_provider_runtime.timetables.period_timetable import PeriodTimetable
+
+AFTER_PERIOD = "after_period"
+UPSTREAM = "upstream"
+DEFAULT_CALLBACK = "airflow_provider_runtime.deadlines.notifications.notify_late"
+_OFFERED_YEARS = 2
+_MOST_OFFERED = 60
+
+
+def make_schedule(outline: CatalogOutline, project: ProjectOutline) -> Any:
+    """Return what DAG(schedule=...) takes; a draft is not scheduled."""
+    settings = project.settings
+    if settings.schedule is None or project.status == "draft":
+        return None
+    calendar = outline.get_calendar(project)
+    _check_level(project, calendar)
+    if settings.schedule == UPSTREAM:
+        return _make_upstream(outline, project, calendar)
+    cron = None if settings.schedule == AFTER_PERIOD else settings.schedule
+    try:
+        return PeriodTimetable(
+            calendar,
+            project.level,
+            timezone=settings.timezone or "UTC",
+            allow_open_period=settings.allow_open_period,
+            cron=cron,
+        )
+    except (ValueError, KeyError) as error:
+        hint = f"use {AFTER_PERIOD}, {UPSTREAM}, a cron expression, or null; and a timezone such as Europe/Berlin"
+        raise DefinitionError(Problem("CATALOG_002", str(error).strip("'"), hint, locate(project, "airflow"))) from None
+
+
+def _make_upstream(outline: CatalogOutline, project: ProjectOutline, calendar: Calendar) -> PartitionedAssetTimetable:
+    """Wait for every registered dataset that the project reads, for all of the period."""
+    upstream = outline.list_upstream(project)
+    if not upstream:
+        hint = f"use schedule: {AFTER_PERIOD}, or read a dataset that another project registers"
+        message = f"project '{project.name}' has the schedule {UPSTREAM} but reads no registered dataset"
+        raise DefinitionError(Problem("CATALOG_002", message, hint, locate(project, "airflow.schedule")))
+    zone = project.settings.timezone or "UTC"
+    mappers = {make_asset(name): _make_mapper(outline, other, project, calendar, zone) for name, other in upstream}
+    return PartitionedAssetTimetable(
+        assets=AssetAll(*mappers),
+        partition_mapper_config=mappers,  # type: ignore[arg-type]
+    )
+
+
+def _make_mapper(
+    outline: CatalogOutline, upstream: ProjectOutline, project: ProjectOutline, calendar: Calendar, zone: str
+) -> Any:
+    if outline.get_calendar(upstream).id != calendar.id:
+        message = f"project '{project.name}' reads from '{upstream.name}', whose periods are of another calendar"
+        hint = f"use schedule: {AFTER_PERIOD}"
+        raise DefinitionError(Problem("CATALOG_002", message, hint, locate(project, "airflow.schedule")))
+    mapper = PeriodMapper(calendar=calendar, upstream_level=upstream.level, level=project.level, timezone=zone)
+    if not get_period_index(calendar).is_finer(upstream.level, project.level):
+        return mapper
+    window = ChildPeriodsWindow(calendar=calendar, upstream_level=upstream.level, level=project.level)
+    # The scheduler's copies of mapper and window serve here too; the SDK's classes hold only settings.
+    return RollupMapper(upstream_mapper=mapper, window=window)  # type: ignore[arg-type]
+
+
+def make_deadline(outline: CatalogOutline, project: ProjectOutline, callback: str | None) -> list[DeadlineAlert] | None:
+    """Return the alerts of a project's deadline block."""
+    settings = project.settings
+    if settings.deadline is None:
+        return None
+    alerts = []
+    if settings.deadline.after_period_end:
+        reference = PeriodEndReference(
+            calendar=json.dumps(encode_calendar(outline.get_calendar(project)), separators=(",", ":")),
+            level=project.level,
+            timezone=settings.timezone or "UTC",
+        )
+        alerts.append(_make_alert(project, "after_period_end", reference, settings.deadline.after_period_end, callback))
+    if settings.deadline.after_queued:
+        text = settings.deadline.after_queued
+        alerts.append(_make_alert(project, "after_queued", QueuedReference(), text, callback))
+    return alerts or None
+
+
+def _make_alert(project: ProjectOutline, key: str, reference: Any, text: str, callback: str | None) -> DeadlineAlert:
+    interval: timedelta = parse_duration(text, locate(project, f"airflow.deadline.{key}"))
+    path = callback or conf.get(SECTION, "deadline_callback", fallback="") or DEFAULT_CALLBACK
+    words = f"{text} after {'the end of the period' if key == 'after_period_end' else 'it was queued'}"
+    return DeadlineAlert(
+        reference=reference,
+        interval=interval,
+        callback=AsyncCallback(path, kwargs={"project": project.name, "deadline": words}),
+        name=f"{project.name} {key}"[:250],
+    )
+
+
+def list_offered_periods(outline: CatalogOutline, project: ProjectOutline) -> list[str]:
+    """Return the periods that the trigger form offers, the latest first.
+
+    They change only with the year, so that a DAG does not get a new version every month.
+    """
+    calendar = outline.get_calendar(project)
+    _check_level(project, calendar)
+    year = date.today().year
+    first, last = date(year - _OFFERED_YEARS, 1, 1), date(year, 12, 31)
+    index = get_period_index(calendar)
+    found = [period.identifier for period in index.iterate(project.level, first, last)]
+    return found[::-1] if len(found) <= _MOST_OFFERED else []
+
+
+def _check_level(project: ProjectOutline, calendar: Calendar) -> None:
+    levels = [level.name for level in calendar.levels]
+    if project.level not in levels:
+        message = f"the calendar '{calendar.id}' has no level '{project.level}'"
+        hint = f"its levels are {', '.join(levels)}"
+        raise DefinitionError(Problem("CATALOG_004", message, hint, locate(project, "level")))
+
+
+def locate(project: ProjectOutline, field: str) -> Location:
+    """Return the place of a project, with the field that is meant."""
+    return Location(file=project.file, line=project.line, project=project.name, field=field)
