@@ -1,17 +1,11 @@
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parents[2]
-sys.path[:0] = [str(TESTS / "integration"), str(TESTS / "unit" / "registry")]
-
-from postgres import PostgresServer, postgres_server  # noqa: E402
-
-from airflow_provider_runtime.core.registry.sql import SqlRegistry, open_registry  # noqa: E402
+from airflow_provider_runtime.core.registry.sql import SqlRegistry, open_registry
+from tests.integration.postgres import PostgresServer, postgres_server
 
 __all__ = ["postgres_server"]
 

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from registry_cases import RegistryCases
+
+from tests.unit.registry.registry_cases import RegistryCases
 
 pytestmark = pytest.mark.integration
 

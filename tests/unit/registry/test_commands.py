@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from registry_cases import ELSEWHERE, make_start, make_write
 
 from airflow_provider_runtime.cli.datasets import command as datasets
 from airflow_provider_runtime.cli.periods import command as periods
 from airflow_provider_runtime.cli.runs import command as runs
 from airflow_provider_runtime.core.errors import PeriodError
 from airflow_provider_runtime.core.registry.sql import open_registry
+from tests.unit.registry.registry_cases import ELSEWHERE, make_start, make_write
 
 
 @pytest.fixture

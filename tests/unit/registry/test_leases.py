@@ -4,11 +4,11 @@ import subprocess
 import sys
 
 import pytest
-from registry_cases import make_start
 
 from airflow_provider_runtime.core.errors import LeaseError
 from airflow_provider_runtime.core.registry.leases import describe_holder, is_holder_gone, next_token
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
+from tests.unit.registry.registry_cases import make_start
 
 
 def test_next_token_when_clock_was_moved_back_still_grows() -> None:

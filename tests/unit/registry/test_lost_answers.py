@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from registry_cases import ELSEWHERE, make_start, make_write, read
 from sqlalchemy import make_url
 from sqlalchemy.exc import OperationalError
 
 from airflow_provider_runtime.core.errors import InfrastructureError
 from airflow_provider_runtime.core.registry.sql import SqlRegistry
+from tests.unit.registry.registry_cases import ELSEWHERE, make_start, make_write, read
 
 
 class LosingRegistry(SqlRegistry):

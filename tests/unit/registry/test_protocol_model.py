@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from registry_cases import make_start, make_write, read
-
 from airflow_provider_runtime.core.errors import LeaseError
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
 from airflow_provider_runtime.core.registry.ports import Attempt
+from tests.unit.registry.registry_cases import make_start, make_write, read
 
 SNAPSHOTS = ("a", "a", "b")
 

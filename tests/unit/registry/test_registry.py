@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from registry_cases import RegistryCases
+from tests.unit.registry.registry_cases import RegistryCases
 
 
 class TestRegistry(RegistryCases):

@@ -1,0 +1,195 @@
+"""Resolvers that ask a web service: a real server on this machine."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from airflow_provider_runtime.core.errors import DefinitionError, InfrastructureError
+from airflow_provider_runtime.core.planning import resolver_service
+from airflow_provider_runtime.core.planning.snapshot_builder import build_snapshot
+from tests.unit.planning.resolve_builder import (
+    OPTIONS,
+    OUTPUT,
+    list_locations,
+    list_problems,
+    load,
+    resolve,
+    write_project,
+    write_resolver,
+)
+
+CANARY = "s3cr3t-canary"
+
+
+@dataclass
+class Service:
+    """What the server answers, and what it was asked."""
+
+    port: int = 0
+    status: int = 200
+    answer: bytes = b'{"locations": [{"datasource_id": "lake", "path": "a"}]}'
+    headers: dict[str, str] = field(default_factory=dict)
+    asked: list[tuple[str, str, dict[str, object], str | None]] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def write(self, extra: str = "", path: str = "/find") -> str:
+        """Return a resolver that asks this server."""
+        params = '{table: "{{table_name}}", period: "{{identifier}} & more"}'
+        strategy = f'{{type: catalog, endpoint: "{self.url}{path}", params: {params}{extra}}}'
+        return write_resolver(f"{{name: ask, data_level: month, strategy: {strategy}}}")
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    state = Service()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            query = {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
+            self.reply(dict(query))
+
+        def do_POST(self) -> None:
+            self.reply(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+        def reply(self, params: dict[str, object]) -> None:
+            state.asked.append((self.command, urlsplit(self.path).path, params, self.headers.get("Authorization")))
+            self.send_response(state.status)
+            for name, value in state.headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(state.answer)))
+            self.end_headers()
+            self.wfile.write(state.answer)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    state.port = server.server_address[1]
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    yield state
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_service_is_asked_with_params_in_the_query(service: Service) -> None:
+    locations = list_locations(resolve(service.write(), write_project(OUTPUT)))
+    assert service.asked == [("GET", "/find", {"table": "transactions", "period": "2026-01 & more"}, None)]
+    assert [(found.uri, found.period) for found in locations] == [("file:///catalog/data/lake/a", "2026-01")]
+
+
+def test_service_is_asked_by_post_with_json_and_credential(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CATALOG_TOKEN", CANARY)
+    snapshot = resolve(service.write(", method: POST, auth: env://CATALOG_TOKEN"), write_project(OUTPUT))
+    params = {"table": "transactions", "period": "2026-01 & more"}
+    assert service.asked == [("POST", "/find", params, f"Bearer {CANARY}")]
+    assert CANARY.encode() not in snapshot.content
+
+
+def test_service_gets_user_and_password_as_basic_authentication(service: Service) -> None:
+    loaded = load(service.write(", auth: airflow://cat"), write_project(OUTPUT))
+    secret = json.dumps({"user": "u", "password": "p"})
+    build_snapshot(loaded, "conversion", "2026-01", OPTIONS, read_credential=lambda _: secret)
+    assert service.asked[0][3] == "Basic dTpw"
+
+
+def test_service_is_asked_for_each_child_period_and_may_name_periods(service: Service) -> None:
+    entries = [
+        {"datasource_id": "dwh", "table": "gl", "schema": "s", "period": "2026-02"},
+        {"uri": "s3a://b/c", "type": "orc", "options": {"a": "b"}},
+    ]
+    service.answer = json.dumps({"locations": entries}).encode()
+    locations = list_locations(resolve(service.write(), write_project(OUTPUT, level="quarter"), period="2026-Q1"))
+    assert len(service.asked) == 3
+    assert [found.period for found in locations] == ["2026-02", "2026-01", "2026-02", "2026-02", "2026-02", "2026-03"]
+    assert (locations[0].table, locations[1].uri, locations[1].options) == ("s.gl", "s3a://b/c", {"a": "b"})
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (b"<html>", "did not answer with JSON"),
+        (b"[" * 100_000, "did not answer with JSON"),
+        (b"{}", "without a list of locations"),
+        (b'{"locations": [1]}', "without a list of locations"),
+        (b'{"locations": []}', "knows no location"),
+        (b'{"locations": [{"file": "a"}]}', "unknown key 'file'"),
+        (b'{"locations": [{"uri": 1, "type": "orc"}]}', "uri is no text"),
+        (b'{"locations": [{"path": "a"}]}', "a location has a datasource_id with a path"),
+        (b'{"locations": [{"uri": "relative", "type": "orc"}]}', "is not absolute"),
+        (b'{"locations": [{"uri": "jdbc://u:p@h/x", "type": "orc"}]}', "holds a password"),
+        (b'{"locations": [{"datasource_id": "lake", "path": "a", "period": "May"}]}', "not in the calendar"),
+    ],
+)
+def test_service_answer_that_is_wrong_is_resolve_003(service: Service, answer: bytes, words: str) -> None:
+    service.answer = answer
+    problems = list_problems(service.write(), write_project(OUTPUT))
+    assert [problem.code for problem in problems] == ["RESOLVE_003"]
+    assert words in problems[0].message
+    assert problems[0].location.file == "2.yaml"
+
+
+def test_service_path_out_of_the_prefix_is_refused(service: Service) -> None:
+    service.answer = b'{"locations": [{"datasource_id": "lake", "path": "../../etc"}]}'
+    assert list_problems(service.write(), write_project(OUTPUT))[0].code == "CATALOG_002"
+
+
+def test_service_option_with_a_secret_is_refused(service: Service) -> None:
+    service.answer = b'{"locations": [{"uri": "s3a://b", "type": "orc", "options": {"access.key": "x"}}]}'
+    assert list_problems(service.write(), write_project(OUTPUT))[0].code == "CATALOG_002"
+
+
+@pytest.mark.parametrize(("status", "retryable"), [(404, False), (401, False), (302, False), (503, True), (429, True)])
+def test_service_status_decides_whether_a_retry_helps(service: Service, status: int, retryable: bool) -> None:
+    service.status, service.headers = status, {"Location": "/elsewhere"}
+    loaded = load(service.write(), write_project(OUTPUT))
+    with pytest.raises(Exception, match=f"status {status}") as caught:
+        build_snapshot(loaded, "conversion", "2026-01", OPTIONS)
+    assert getattr(caught.value, "retryable", None) is retryable
+    assert len(service.asked) == 1
+
+
+def test_service_that_does_not_answer_is_worth_a_retry(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resolver_service, "TIMEOUT_SECONDS", 0.2)
+    loaded = load(service.write().replace(str(service.port), "1"), write_project(OUTPUT))
+    with pytest.raises(InfrastructureError):
+        build_snapshot(loaded, "conversion", "2026-01", OPTIONS)
+
+
+def test_service_answer_too_large_is_refused(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resolver_service, "MAX_ANSWER_BYTES", 10)
+    assert list_problems(service.write(), write_project(OUTPUT))[0].code == "RESOLVE_003"
+
+
+def test_credential_that_cannot_be_read_is_catalog_004(service: Service) -> None:
+    for reference in ("airflow://cat", "env://NOT_SET_ANYWHERE"):
+        problems = list_problems(service.write(f", auth: {reference}"), write_project(OUTPUT))
+        assert [problem.code for problem in problems] == ["CATALOG_004"]
+    assert service.asked == []
+
+
+def test_endpoint_of_another_scheme_is_refused() -> None:
+    for endpoint in ("file:///etc/passwd", "ftp://host/x"):
+        problems = list_problems(
+            write_resolver(f'{{name: ask, strategy: {{type: catalog, endpoint: "{endpoint}"}}}}'), write_project(OUTPUT)
+        )
+        assert {problem.code for problem in problems} == {"CATALOG_002"}
+    with pytest.raises(DefinitionError):
+        resolver_service._make_request("GET", "file:///etc/passwd", {}, {})
+
+
+def test_service_is_not_asked_when_locations_are_served(service: Service) -> None:
+    locations = list_locations(resolve(service.write(), write_project(OUTPUT), locate=lambda _, found: found))
+    assert [(found.kind, found.period) for found in locations] == [("memory", "2026-01")]
+    assert service.asked == []
