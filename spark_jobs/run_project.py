@@ -15,13 +15,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from spark_jobs.credentials import read_options, redact
-from spark_jobs.errors import EXIT_INFRASTRUCTURE, JobError, shorten, translate
+from spark_jobs.errors import EXIT_INFRASTRUCTURE, JobError, shorten
 from spark_jobs.executor import execute
 from spark_jobs.publish import Publication
 from spark_jobs.report import OutputReport, Report, make_error_reports, write_report
 from spark_jobs.session import configure_session
 from spark_jobs.snapshot import Snapshot, parse_snapshot
 from spark_jobs.storage import is_local, open_storage
+from spark_jobs.translation import translate
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,1 +1,1 @@
-"""Spark job."""
+"""One function for each kind of operation, found by the kind's word."""

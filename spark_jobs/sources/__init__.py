@@ -1,1 +1,10 @@
-"""Spark job."""
+"""From the locations of a table to one frame with the table's columns.
+
+What a source lacks of the system columns stays away here; `spark_jobs.row_ids` and the executor add them for the
+working dataset. All that does not fit is reported at once.
+"""
+
+from spark_jobs.sources.loader import LoadedTable, SourceContext, load_table
+from spark_jobs.sources.relation import Credentials
+
+__all__ = ["Credentials", "LoadedTable", "SourceContext", "load_table"]

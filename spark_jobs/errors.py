@@ -1,0 +1,115 @@
+"""The job's errors: one exception, its exit codes, and the translation of what Spark throws.
+
+Compiled SQL carries comments like `/*@10:assignments[0].expression*/` inside whatever can fail on a value. Spark gives
+the failing fragment back, and so an overflow on a cluster is told at the line of YAML it comes from.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+EXIT_DEFINITION = 10
+EXIT_DATA = 11
+EXIT_INFRASTRUCTURE = 12
+
+MARK_PATTERN = re.compile(r"/\*@(?P<mark>[^#*]+?)(?:#(?P<column>[^*]+))?\*/")
+RAISED_PREFIX = "@runtime:"
+
+_DATA_CODES = {"DATA_001", "DATA_002", "DATA_003", "JOIN_010", "APPEND_008"}
+_INFRASTRUCTURE_CODES = {"INFRA_001", "OUTPUT_003"}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong; `mark` names the place in the YAML through the plan's marks."""
+
+    code: str
+    message: str
+    hint: str | None = None
+    mark: str | None = None
+    column: str | None = None
+
+
+class JobError(Exception):
+    """Whatever stops a job, with a code, a place and, where there is one, a remedy."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        hint: str | None = None,
+        mark: str | None = None,
+        column: str | None = None,
+        problems: Iterable[Problem] = (),
+    ) -> None:
+        self.problems: tuple[Problem, ...] = tuple(problems) or (Problem(code, message, hint, mark, column),)
+        super().__init__("\n".join(f"{problem.code}: {problem.message}" for problem in self.problems))
+
+    @classmethod
+    def of(cls, problems: Iterable[Problem]) -> JobError:
+        """Return one error for all the problems found."""
+        found = tuple(problems)
+        return cls(found[0].code, found[0].message, problems=found)
+
+    @property
+    def code(self) -> str:
+        """Code of the first problem."""
+        return self.problems[0].code
+
+    @property
+    def message(self) -> str:
+        """Message of the first problem."""
+        return self.problems[0].message
+
+    @property
+    def hint(self) -> str | None:
+        """Hint of the first problem."""
+        return self.problems[0].hint
+
+    @property
+    def mark(self) -> str | None:
+        """Mark of the first problem."""
+        return self.problems[0].mark
+
+    @property
+    def column(self) -> str | None:
+        """Column of the first problem."""
+        return self.problems[0].column
+
+    @property
+    def exit_code(self) -> int:
+        """Exit status of a process that ends with this error."""
+        return get_exit_code(self.code)
+
+
+class TooManyMatchesError(Exception):
+    """A join found more than one match for a row; the executor looks for the row and says which."""
+
+
+def get_exit_code(code: str) -> int:
+    """Return 11 for errors of the data, 12 for those of the surroundings, else 10."""
+    if code in _DATA_CODES:
+        return EXIT_DATA
+    return EXIT_INFRASTRUCTURE if code in _INFRASTRUCTURE_CODES else EXIT_DEFINITION
+
+
+def raise_sql(code: str, message_sql: str, *, mark: str, column: str | None = None) -> str:
+    """Return SQL that fails a row with a code; `message_sql` is a SQL text expression."""
+    head = json.dumps({"code": code, "mark": mark, "column": column})
+    return f"raise_error(concat({quote_text(RAISED_PREFIX + head)}, {message_sql}))"
+
+
+def quote_text(value: str) -> str:
+    """Return a text as a Spark SQL literal."""
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\0", "\\0")
+    return f"'{escaped}'"
+
+
+def shorten(text: str, limit: int = 200) -> str:
+    """Return a text on one line and of bounded length, control characters replaced."""
+    line = "".join(character if character.isprintable() else " " for character in text)
+    return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -1,0 +1,336 @@
+"""Executes a plan: loads, walks through the operations, and stages the outputs where they stand.
+
+One projection for each operation, built from SQL text. The working dataset is a few frames whose union it is; rows
+that an aggregate makes are computed at once and kept, so that the plan grows by one scan and not by doubling.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Observation, functions
+
+from spark_jobs.columns import quote_name
+from spark_jobs.errors import JobError, Problem
+from spark_jobs.joins import JoinCheck, JoinSide, TouchedRows, find_touched_rows
+from spark_jobs.matches import find_double_match
+from spark_jobs.operations.aggregate import group_rows
+from spark_jobs.operations.append import read_source_rows
+from spark_jobs.operations.delete import delete_rows
+from spark_jobs.operations.output import select_output
+from spark_jobs.operations.update import update_rows
+from spark_jobs.report import OperationReport
+from spark_jobs.row_ids import POSITION, hash_keys
+from spark_jobs.session import configure_session
+from spark_jobs.snapshot import (
+    AggregateOperation,
+    AnyOperation,
+    AppendOperation,
+    DeleteOperation,
+    OutputOperation,
+    Snapshot,
+    UpdateOperation,
+)
+from spark_jobs.sources import Credentials, LoadedTable, SourceContext, load_table
+from spark_jobs.system_columns import complete_loaded_rows, complete_new_rows, format_timestamp
+from spark_jobs.translation import is_double_match, translate
+from spark_jobs.working import (
+    DELETED_BEFORE,
+    WORKING,
+    Part,
+    WorkingDataset,
+    added_flag,
+    read_metrics,
+    touched_flag,
+    union,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from spark_jobs.sinks.protocol import Sinks, StagedOutput
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionReport:
+    """What an execution did, before anything is published."""
+
+    operations: tuple[OperationReport, ...]
+    outputs: tuple[StagedOutput, ...]
+    rows_in: int | None
+
+
+def refuse_credentials(reference: str) -> Mapping[str, str]:
+    """Stand in for a source of credentials where there is none."""
+    raise JobError("CATALOG_004", f"there are no credentials for {reference} here")
+
+
+def execute(
+    spark: SparkSession,
+    snapshot: Snapshot,
+    sinks: Sinks,
+    *,
+    credentials: Credentials = refuse_credentials,
+    progress: Callable[[OperationReport], None] | None = None,
+) -> ExecutionReport:
+    """Execute a snapshot's operations and stage its outputs; every failure is a JobError."""
+    configure_session(spark)
+    execution = Execution(spark, snapshot, sinks, credentials, progress or (lambda _: None))
+    try:
+        return execution.run()
+    except Exception as error:
+        raise execution.explain(error) from error
+    finally:
+        execution.release()
+
+
+class Execution:
+    """One walk through a plan."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        snapshot: Snapshot,
+        sinks: Sinks,
+        credentials: Credentials,
+        progress: Callable[[OperationReport], None],
+    ) -> None:
+        self._spark = spark
+        self._snapshot = snapshot
+        self._plan = snapshot.plan
+        self._sinks = sinks
+        self._progress = progress
+        self._sources = SourceContext(spark, snapshot.period.identifier, snapshot.as_of, credentials)
+        self._timestamp = format_timestamp(snapshot)
+        self._token = uuid.uuid4().hex[:12]
+        self._loaded: dict[str, LoadedTable] = {}
+        self._sides: dict[str, JoinSide] = {}
+        self._checks: list[JoinCheck] = []
+        self._kept: list[DataFrame] = []
+        self._outputs: list[StagedOutput] = []
+        self._seconds: dict[int, float] = {}
+        self._written: dict[int, int] = {}
+
+    def run(self) -> ExecutionReport:
+        """Execute all operations in order."""
+        self._sinks.begin()
+        self._load_tables()
+        working = self._load_input()
+        for ordinal, operation in enumerate(self._plan.operations, start=1):
+            begin = time.monotonic()
+            self._apply(working, operation, ordinal)
+            self._seconds[operation.seq] = time.monotonic() - begin
+            self._progress(self._report_operation(working, operation))
+        self._settle(working)
+        return ExecutionReport(self._report(working), tuple(self._outputs), working.counts.get(added_flag(0)))
+
+    def explain(self, error: Exception) -> JobError:
+        """Return what went wrong in terms of the project."""
+        if isinstance(error, JobError):
+            return error
+        if is_double_match(error):
+            found = find_double_match(self._checks)
+            if found is not None:
+                return found
+        return translate(error, self._plan)
+
+    def release(self) -> None:
+        """Let go of everything that was kept in the session."""
+        for frame in self._kept:
+            frame.unpersist()
+        for side in self._sides.values():
+            self._spark.catalog.dropTempView(side.view)
+
+    def _load_tables(self) -> None:
+        problems: list[Problem] = []
+        for key in self._list_used_tables():
+            try:
+                self._loaded[key] = load_table(self._sources, self._plan.tables[key])
+            except JobError as error:
+                problems.extend(error.problems)
+        if problems:
+            raise JobError.of(problems)
+
+    def _list_used_tables(self) -> list[str]:
+        keys = [self._plan.input]
+        for operation in self._plan.operations:
+            keys.extend(join.table for join in operation.joins)
+            if isinstance(operation, AppendOperation):
+                keys.append(operation.source)
+        return list(dict.fromkeys(keys))
+
+    def _load_input(self) -> WorkingDataset:
+        loaded = self._loaded[self._plan.input]
+        columns = complete_loaded_rows(loaded, self._snapshot, self._plan.input_columns)
+        flags = [added_flag(0)]
+        columns.append(f"TRUE AS {quote_name(added_flag(0))}")
+        if "_deleted" in loaded.kept:
+            flags.append(DELETED_BEFORE)
+            columns.append(f"coalesce(`@w`.`_deleted`, FALSE) AS {quote_name(DELETED_BEFORE)}")
+        frame = loaded.frame.alias(WORKING).selectExpr(*columns)
+        return WorkingDataset([Part(frame, tuple(flags))], self._plan.input_columns)
+
+    def _apply(self, working: WorkingDataset, operation: AnyOperation, ordinal: int) -> None:
+        if isinstance(operation, UpdateOperation):
+            self._update(working, operation)
+        elif isinstance(operation, DeleteOperation):
+            self._delete(working, operation)
+        elif isinstance(operation, AggregateOperation):
+            self._aggregate(working, operation, ordinal)
+        elif isinstance(operation, AppendOperation):
+            self._append(working, operation, ordinal)
+        else:
+            self._output(working, operation)
+        working.columns = operation.columns_after
+
+    def _update(self, working: WorkingDataset, operation: UpdateOperation) -> None:
+        part = working.collapse()
+        rows = self._touch(part.frame, operation)
+        frame = update_rows(rows, operation, self._timestamp)
+        checked = tuple(dict.fromkeys((*part.checked, *(item.column for item in operation.assignments))))
+        working.parts = [Part(frame, (*part.flags, rows.flag), checked, part.depth + 1)]
+
+    def _delete(self, working: WorkingDataset, operation: DeleteOperation) -> None:
+        part = working.collapse()
+        rows = self._touch(part.frame, operation)
+        frame = delete_rows(rows, self._timestamp)
+        working.parts = [Part(frame, (*part.flags, rows.flag), part.checked, part.depth + 1)]
+
+    def _aggregate(self, working: WorkingDataset, operation: AggregateOperation, ordinal: int) -> None:
+        frame = union([part.frame.drop(*part.flags) for part in working.parts])
+        rows = self._touch(frame, operation)
+        groups = group_rows(rows.frame.where(quote_name(rows.flag)), operation.group_by, operation.aggregations)
+        keys = [quote_name(name) for name in operation.group_by]
+        numbered = groups.selectExpr("*", f"{self._hash(keys, operation.seq)} AS {quote_name(POSITION)}")
+        columns = complete_new_rows(
+            numbered,
+            self._snapshot,
+            operation.columns_after,
+            seq=operation.seq,
+            ordinal=ordinal,
+            source_dataset=self._snapshot.input_table.dataset_id,
+            grouped=operation.group_by,
+        )
+        made = numbered.alias(WORKING).selectExpr(*columns)
+        kept, count = self._keep_small(made)
+        working.counts[added_flag(operation.seq)] = count
+        self._add(working, operation, kept, ())
+
+    def _append(self, working: WorkingDataset, operation: AppendOperation, ordinal: int) -> None:
+        source = self._loaded[operation.source].frame
+        rows = read_source_rows(source, operation, self._salt(operation.seq))
+        columns = complete_new_rows(
+            rows,
+            self._snapshot,
+            operation.columns_after,
+            seq=operation.seq,
+            ordinal=ordinal,
+            source_dataset=operation.source_dataset_id,
+            grouped=tuple(name for name in rows.columns if name.startswith("_period")),
+        )
+        made = rows.alias(WORKING).selectExpr(*columns)
+        if operation.group_by:
+            kept, count = self._keep_small(made)
+            working.counts[added_flag(operation.seq)] = count
+            self._add(working, operation, kept, ())
+            return
+        flag = added_flag(operation.seq)
+        self._add(working, operation, made.selectExpr("*", f"TRUE AS {quote_name(flag)}"), (flag,))
+
+    def _add(self, working: WorkingDataset, operation: AnyOperation, frame: DataFrame, flags: tuple[str, ...]) -> None:
+        """Add rows; the rows before get the columns that are new, as NULL."""
+        known = {column.name for column in working.columns}
+        new = [
+            f"CAST(NULL AS {column.type}) AS {quote_name(column.name)}"
+            for column in operation.columns_after
+            if column.name not in known
+        ]
+        if new:
+            working.parts = [replace(part, frame=part.frame.selectExpr("*", *new)) for part in working.parts]
+        working.append(Part(frame, flags, tuple(column.name for column in operation.columns_after) if flags else ()))
+
+    def _output(self, working: WorkingDataset, operation: OutputOperation) -> None:
+        observed = working.observe()
+        frame = union(observed.frames())
+        rows = self._touch(frame, operation, see_deleted=operation.include_deleted)
+        selected = select_output(rows.frame.where(quote_name(rows.flag)), operation)
+        staged = self._sinks.stage(operation, selected)
+        observed.record()
+        self._outputs.append(staged)
+        self._written[operation.seq] = staged.rows
+
+    def _settle(self, working: WorkingDataset) -> None:
+        """Compute what no output has: an operation that must fail fails, read or not, and all rows are counted."""
+        observed = working.observe()
+        if all(observation is None for _, observation in observed.observed):
+            return
+        union(observed.frames()).write.format("noop").mode("overwrite").save()
+        observed.record()
+
+    def _touch(self, frame: DataFrame, operation: AnyOperation, *, see_deleted: bool = False) -> TouchedRows:
+        sides = {join.alias: self._open_side(join.table) for join in operation.joins}
+        rows = find_touched_rows(frame, operation, sides, see_deleted=see_deleted)
+        self._checks.extend(rows.checks)
+        return rows
+
+    def _open_side(self, key: str) -> JoinSide:
+        if key not in self._sides:
+            loaded = self._loaded[key]
+            view = f"runtime_{self._token}_{len(self._sides)}"
+            loaded.frame.drop(POSITION).createOrReplaceTempView(view)
+            types = {column.name: column.type for column in loaded.columns}
+            self._sides[key] = JoinSide(view, types, "BROADCAST")
+        return self._sides[key]
+
+    def _keep_small(self, frame: DataFrame) -> tuple[DataFrame, int]:
+        """Compute rows now and keep them, with their number: the plan of what they came from ends here."""
+        observation = Observation()
+        kept = frame.observe(observation, functions.count(functions.lit(1)).alias("rows")).localCheckpoint()
+        self._kept.append(kept)
+        metrics = read_metrics(observation)
+        return kept, metrics["rows"] if metrics else 0
+
+    def _hash(self, keys: list[str], seq: int) -> str:
+        return hash_keys(keys, self._salt(seq))
+
+    def _salt(self, seq: int) -> str:
+        return f"{self._snapshot.project.id}:{seq}"
+
+    def _report(self, working: WorkingDataset) -> tuple[OperationReport, ...]:
+        return tuple(self._report_operation(working, operation) for operation in self._plan.operations)
+
+    def _report_operation(self, working: WorkingDataset, operation: AnyOperation) -> OperationReport:
+        """Counts are None as long as no action has told them."""
+        return OperationReport(
+            operation.seq,
+            operation.type,
+            operation.name,
+            self._count_affected(working.counts, operation),
+            self._count_after(working.counts, operation.seq),
+            round(self._seconds.get(operation.seq, 0.0), 3),
+        )
+
+    def _count_affected(self, counts: Mapping[str, int], operation: AnyOperation) -> int | None:
+        if isinstance(operation, OutputOperation):
+            return self._written.get(operation.seq)
+        if isinstance(operation, AggregateOperation | AppendOperation):
+            return counts.get(added_flag(operation.seq))
+        return counts.get(touched_flag(operation.seq))
+
+    def _count_after(self, counts: Mapping[str, int], seq: int) -> int | None:
+        total = counts.get(added_flag(0))
+        if total is None:
+            return None
+        total -= counts.get(DELETED_BEFORE, 0)
+        for operation in self._plan.operations:
+            if operation.seq > seq or isinstance(operation, OutputOperation | UpdateOperation):
+                continue
+            affected = self._count_affected(counts, operation)
+            if affected is None:
+                return None
+            total += -affected if isinstance(operation, DeleteOperation) else affected
+        return total

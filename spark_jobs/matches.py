@@ -1,0 +1,50 @@
+"""After a join has found more than one match: which row it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyspark.sql import functions
+
+from spark_jobs.columns import quote_name
+from spark_jobs.errors import JobError, shorten
+from spark_jobs.joins import JoinCheck, alias_column
+from spark_jobs.working import WORKING, touched_flag
+
+
+def find_double_match(checks: Iterable[JoinCheck]) -> JobError | None:
+    """Return the error for the first touched row with two matches, in the order of operations and joins."""
+    for check in checks:
+        row = _find_row(check)
+        if row is not None:
+            return JobError(
+                "JOIN_010",
+                f"more than one match for '{check.join.alias}' in operation {check.seq}: {_describe(row)}",
+                hint="make the joined rows unique for these columns, or narrow the condition",
+                mark=check.join.mark,
+            )
+    return None
+
+
+def _find_row(check: JoinCheck) -> dict[str, object] | None:
+    join = check.join
+    spark = check.frame.sparkSession
+    right = spark.table(quote_name(check.side.view)).alias(alias_column(join.alias))
+    touched = check.frame.where(quote_name(touched_flag(check.seq))).alias(WORKING)
+    keys = [functions.expr(f"CAST(`@w`.{quote_name(name)} AS string)").alias(name) for name in join.key]
+    found = (
+        touched.join(right, functions.expr(join.condition), "inner")
+        .select(functions.expr("`@w`.`_row_id`").alias("@id"), *keys)
+        .groupBy("@id")
+        .agg(functions.count(functions.lit(1)).alias("@n"), *[functions.max(name).alias(name) for name in join.key])
+        .where("`@n` > 1")
+        .orderBy("@id")
+        .first()
+    )
+    return None if found is None else {name: found[name] for name in join.key}
+
+
+def _describe(row: dict[str, object]) -> str:
+    if not row:
+        return "its condition names no column of the row"
+    return ", ".join(f"{name} = {'NULL' if value is None else shorten(str(value), 80)}" for name, value in row.items())

@@ -1,0 +1,24 @@
+"""delete: marks the touched rows; they stay, and no later operation sees them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spark_jobs.columns import quote_name
+from spark_jobs.working import WORKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from spark_jobs.joins import TouchedRows
+
+
+def delete_rows(rows: TouchedRows, timestamp: str) -> DataFrame:
+    """Return all rows, the touched ones marked as deleted."""
+    flag = f"`@w`.{quote_name(rows.flag)}"
+    dropped = ", ".join(quote_name(name) for name in (*rows.aliases, "_deleted", "_updated_at"))
+    return rows.frame.alias(WORKING).selectExpr(
+        f"* EXCEPT ({dropped})",
+        f"`@w`.`_deleted` OR {flag} AS `_deleted`",
+        f"CASE WHEN {flag} THEN {timestamp} ELSE `@w`.`_updated_at` END AS `_updated_at`",
+    )

@@ -1,0 +1,64 @@
+"""Session settings that results depend on, set whatever the cluster's defaults are."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SETTINGS: dict[str, str] = {
+    # What a value means.
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.storeAssignmentPolicy": "STRICT",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "false",
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",
+    "spark.sql.session.collation.default": "UTF8_BINARY",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.parser.quotedRegexColumnNames": "false",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    "spark.sql.mapKeyDedupPolicy": "EXCEPTION",
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
+    "spark.sql.json.enableExactStringParsing": "true",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    # A shuffle that is computed again gives the same rows or the stage runs anew.
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "true",
+    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true",
+    "spark.sql.shuffle.orderIndependentChecksum.enableQueryLevelRollbackOnMismatch": "true",
+    # How it runs.
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.optimizer.scalarSubqueryUseSingleJoin": "true",
+    # Building plans is most of the driver's work; call sites of Column objects are not worth their price.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+}
+
+DEFAULT_SHUFFLE_PARTITIONS = "200"
+_LOCAL_MASTER = re.compile(r"local\[(\*|\d+)")
+
+
+def configure_session(spark: SparkSession) -> None:
+    """Set what results depend on, and as many shuffle partitions as a single machine has use for."""
+    for key, value in SETTINGS.items():
+        spark.conf.set(key, value)
+    cores = _count_local_cores(spark.conf.get("spark.master", "") or "")
+    if cores and spark.conf.get("spark.sql.shuffle.partitions") == DEFAULT_SHUFFLE_PARTITIONS:
+        spark.conf.set("spark.sql.shuffle.partitions", str(2 * cores))
+
+
+def _count_local_cores(master: str) -> int:
+    if master == "local":
+        return 1
+    match = _LOCAL_MASTER.match(master)
+    if match is None:
+        return 0
+    return (os.cpu_count() or 1) if match[1] == "*" else int(match[1])

@@ -1,0 +1,189 @@
+"""Loads a table: finds its columns at each location, filters by period, casts, and puts the locations together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
+
+from spark_jobs.columns import SYSTEM_TYPES, Wanted, build_column, find_mismatches, quote_name
+from spark_jobs.errors import JobError, Problem, shorten
+from spark_jobs.period_filter import build_period_filter
+from spark_jobs.row_ids import POSITION, number_by_content
+from spark_jobs.sources.files import MissingDataError, read_files
+from spark_jobs.sources.jdbc import read_jdbc
+from spark_jobs.sources.memory import read_memory
+from spark_jobs.sources.relation import Credentials, Relation
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from spark_jobs.snapshot import Location, Table
+
+KEPT_COLUMNS = ("_row_id", "_created_by_run", "_created_at", "_updated_at", "_deleted", "_labels")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceContext:
+    """What reading depends on beside the table."""
+
+    spark: SparkSession
+    run_period: str
+    as_of: date
+    credentials: Credentials
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedTable:
+    """A table's rows of the run: declared, temporal and kept system columns, and a row's position."""
+
+    table: Table
+    frame: DataFrame
+    columns: tuple[Wanted, ...]
+    is_small: bool
+    is_file_scan: bool
+    kept: frozenset[str]
+    """System columns that some location has."""
+
+
+def list_columns(table: Table) -> tuple[Wanted, ...]:
+    """Return all columns that a loaded table has: declared, temporal, and for rows that are kept, system columns."""
+    columns = {column.name: Wanted(column.name, column.type, column.nullable) for column in table.columns}
+    temporal = table.temporal
+    if temporal.mode == "period":
+        columns.setdefault(temporal.period_column, Wanted(temporal.period_column, "string", optional=True))
+    elif temporal.mode == "bitemporal":
+        columns.setdefault(temporal.from_column, Wanted(temporal.from_column, "date"))
+        columns.setdefault(temporal.to_column, Wanted(temporal.to_column, "date"))
+    if table.role == "input":
+        for name in KEPT_COLUMNS:
+            columns.setdefault(name, Wanted(name, SYSTEM_TYPES[name], optional=True))
+    return tuple(columns.values())
+
+
+def load_table(context: SourceContext, table: Table) -> LoadedTable:
+    """Return the rows of a table that the run sees, as its declaration says they are."""
+    wanted = list_columns(table)
+    relations = [relation for relation in _open_locations(context, table, wanted) if relation is not None]
+    problems = [problem for relation in relations for problem in _check_relation(table, wanted, relation)]
+    if problems:
+        raise JobError.of(problems)
+    frames = [_shape_relation(context, table, wanted, relation) for relation in relations]
+    frame = reduce(lambda left, right: left.unionByName(right), frames) if frames else _make_empty(context, wanted)
+    if table.role in ("input", "append") and any(relation.position is None for relation in relations):
+        frame = number_by_content(frame, [column.name for column in wanted])
+    return LoadedTable(
+        table,
+        frame,
+        wanted,
+        is_small=all(relation.is_small for relation in relations),
+        is_file_scan=all(relation.location.kind == "files" and not relation.is_text for relation in relations),
+        kept=frozenset(name for relation in relations for name in relation.frame.columns) & SYSTEM_TYPES.keys(),
+    )
+
+
+def _open_locations(context: SourceContext, table: Table, wanted: tuple[Wanted, ...]) -> list[Relation | None]:
+    keys: dict[str, int] = {}
+    opened, problems = [], []
+    for ordinal, location in enumerate(table.locations):
+        name = location.period or ""
+        key = f"{name}/{keys.setdefault(name, 0)}"
+        keys[name] += 1
+        try:
+            opened.append(_open_location(context, location, wanted, ordinal, key))
+        except MissingDataError:
+            opened.append(None)
+            if location.on_missing == "error":
+                problems.append(_describe_failure(table, f"no data at {location.uri or location.table}", missing=True))
+        except PySparkException as error:
+            reason = shorten((str(error).splitlines() or [""])[0])
+            problems.append(_describe_failure(table, f"{location.uri or location.table} cannot be read: {reason}"))
+    if problems:
+        raise JobError.of(problems)
+    return opened
+
+
+def _describe_failure(table: Table, what: str, *, missing: bool = False) -> Problem:
+    code = "APPEND_008" if table.role == "append" else "DATA_001"
+    hint = "write the data first, or let the resolver's rule say `on_missing: empty`" if missing else None
+    return Problem(code, f"table '{table.table}': {what}", hint, table.mark)
+
+
+def _open_location(
+    context: SourceContext, location: Location, wanted: tuple[Wanted, ...], ordinal: int, key: str
+) -> Relation | None:
+    if location.kind == "memory":
+        if not location.columns:
+            return None
+        return read_memory(context.spark, location, ordinal)
+    credentials = context.credentials(location.credential_ref) if location.credential_ref else {}
+    if location.kind == "jdbc":
+        return read_jdbc(context.spark, location, credentials)
+    names = [column.name for column in wanted if not column.optional]
+    if location.format == "json":
+        names = [column.name for column in wanted]
+    return read_files(context.spark, location, names=names, key=key, credentials=credentials)
+
+
+def _check_relation(table: Table, wanted: tuple[Wanted, ...], relation: Relation) -> list[Problem]:
+    physical = {field.name: field.dataType for field in relation.frame.schema.fields}
+    if relation.is_text:
+        sentences = [
+            f"column '{column.name}' is missing"
+            for column in wanted
+            if not column.optional and column.name not in physical
+        ]
+    else:
+        sentences = find_mismatches(wanted, physical)
+    where = relation.location.uri or relation.location.table or "the rows given"
+    return [
+        Problem("DATA_002", f"table '{table.table}' at {where}: {sentence}", None, table.mark, None)
+        for sentence in sentences
+    ]
+
+
+def _shape_relation(context: SourceContext, table: Table, wanted: tuple[Wanted, ...], relation: Relation) -> DataFrame:
+    physical = {field.name: field.dataType.simpleString() for field in relation.frame.schema.fields}
+
+    def read(column: Wanted) -> str | None:
+        if column.name not in physical:
+            return None
+        return build_column(
+            column,
+            quote_name(column.name),
+            physical[column.name],
+            mark=table.mark,
+            is_text=relation.is_text,
+            formats=relation.formats,
+        )
+
+    frame = relation.frame
+    predicate = build_period_filter(
+        table, relation.location, run_period=context.run_period, as_of=context.as_of, read=read
+    )
+    if predicate is not None:
+        frame = frame.where(predicate)
+    columns = []
+    for column in wanted:
+        value = read(column)
+        if value is None:
+            value = _fill_missing(context, table, relation.location, column)
+        columns.append(f"{value} AS {quote_name(column.name)}")
+    position = relation.position or "CAST(NULL AS bigint)"
+    return frame.selectExpr(*columns, f"{position} AS {quote_name(POSITION)}")
+
+
+def _fill_missing(context: SourceContext, table: Table, location: Location, column: Wanted) -> str:
+    """A period-mode table without a period column takes the period of its location."""
+    if table.temporal.mode == "period" and column.name == table.temporal.period_column:
+        period = (location.period or context.run_period).replace("\\", "\\\\").replace("'", "\\'")
+        return f"'{period}'"
+    return f"CAST(NULL AS {column.type})"
+
+
+def _make_empty(context: SourceContext, wanted: tuple[Wanted, ...]) -> DataFrame:
+    columns = [f"CAST(NULL AS {column.type}) AS {quote_name(column.name)}" for column in wanted]
+    return context.spark.range(0).selectExpr(*columns, f"id AS {quote_name(POSITION)}")

@@ -1,0 +1,30 @@
+"""What every source gives: rows as they are, and what is needed to read them as declared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from spark_jobs.columns import TextFormats
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from spark_jobs.snapshot import Location
+
+Credentials = Callable[[str], Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """The rows of one location before they are filtered and cast."""
+
+    frame: DataFrame
+    location: Location
+    is_text: bool = False
+    formats: TextFormats = field(default_factory=TextFormats)
+    position: str | None = None
+    """SQL of a number that is a row's own within its table, when the source knows one."""
+    is_small: bool = False
+    """That the rows are few for certain."""

@@ -1,0 +1,98 @@
+"""The columns that the engine adds: on loaded rows and on rows that operations make."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from spark_jobs.columns import SYSTEM_TYPES, quote_name
+from spark_jobs.errors import quote_text
+from spark_jobs.row_ids import POSITION, build_row_id, make_prefix
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from spark_jobs.snapshot import Column, Snapshot
+    from spark_jobs.sources import LoadedTable
+
+_POSITION = f"`@w`.{quote_name(POSITION)}"
+
+
+def format_timestamp(snapshot: Snapshot) -> str:
+    """Return the run's timestamp as a SQL literal."""
+    moment = snapshot.run_timestamp.astimezone(UTC)
+    return f"TIMESTAMP'{moment.strftime('%Y-%m-%d %H:%M:%S.%f')}Z'"
+
+
+def complete_loaded_rows(loaded: LoadedTable, snapshot: Snapshot, columns: Collection[Column]) -> list[str]:
+    """Return the SQL of the working dataset's columns over a loaded input table."""
+    made = build_row_id(make_prefix(snapshot.run_timestamp, 0), _POSITION)
+    table, run_period = loaded.table, quote_text(snapshot.period.identifier)
+    temporal = table.temporal
+    values = {
+        "_row_id": _keep(loaded, "_row_id", made),
+        "_source_dataset": quote_text(table.dataset_id),
+        "_operation_seq": "0L",
+        "_created_by_run": _keep(loaded, "_created_by_run", quote_text(snapshot.run_id)),
+        "_created_at": _keep(loaded, "_created_at", format_timestamp(snapshot)),
+        "_updated_at": _keep(loaded, "_updated_at", None),
+        "_deleted": _keep(loaded, "_deleted", "FALSE"),
+        "_labels": _keep(loaded, "_labels", "''"),
+        "_period": f"CAST(`@w`.{quote_name(temporal.period_column)} AS string)"
+        if temporal.mode == "period"
+        else run_period,
+        "_period_from": f"CAST(`@w`.{quote_name(temporal.from_column)} AS date)",
+        "_period_to": f"CAST(`@w`.{quote_name(temporal.to_column)} AS date)",
+    }
+    return [_name(column, values.get(column.name, f"`@w`.{quote_name(column.name)}")) for column in columns]
+
+
+def _keep(loaded: LoadedTable, name: str, otherwise: str | None) -> str:
+    if name not in loaded.kept:
+        return otherwise or f"CAST(NULL AS {SYSTEM_TYPES[name]})"
+    kept = f"`@w`.{quote_name(name)}"
+    return kept if otherwise is None else f"coalesce({kept}, {otherwise})"
+
+
+def complete_new_rows(
+    frame: DataFrame,
+    snapshot: Snapshot,
+    columns: Collection[Column],
+    *,
+    seq: int,
+    ordinal: int,
+    source_dataset: str,
+    grouped: Collection[str] = (),
+) -> list[str]:
+    """Return the SQL of the working dataset's columns over rows that an operation made, with their positions."""
+    period = snapshot.period
+    values = {
+        "_row_id": build_row_id(make_prefix(snapshot.run_timestamp, ordinal), _POSITION),
+        "_source_dataset": quote_text(source_dataset),
+        "_operation_seq": f"{seq}L",
+        "_created_by_run": quote_text(snapshot.run_id),
+        "_created_at": format_timestamp(snapshot),
+        "_updated_at": "CAST(NULL AS timestamp)",
+        "_deleted": "FALSE",
+        "_labels": "''",
+        "_period": quote_text(period.identifier),
+        "_period_from": f"DATE'{period.start_date.isoformat()}'",
+        "_period_to": "CAST(NULL AS date)",
+    }
+    present = set(frame.columns)
+    for name in ("_period", "_period_from", "_period_to"):
+        if name in grouped:
+            values[name] = f"`@w`.{quote_name(name)}"
+    return [
+        _name(
+            column,
+            values.get(column.name)
+            or (f"`@w`.{quote_name(column.name)}" if column.name in present else f"CAST(NULL AS {column.type})"),
+        )
+        for column in columns
+    ]
+
+
+def _name(column: Column, value: str) -> str:
+    return f"{value} AS {quote_name(column.name)}"

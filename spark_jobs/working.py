@@ -1,0 +1,136 @@
+"""The working dataset between operations: frames that together hold its rows, and the counts that travel with them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Observation, functions
+
+from spark_jobs.columns import quote_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from spark_jobs.snapshot import Column
+
+WORKING = "@w"
+_names = itertools.count()
+
+
+def touched_flag(seq: int) -> str:
+    """Name of the column that says which rows an operation touched."""
+    return f"@t{seq}"
+
+
+def added_flag(seq: int) -> str:
+    """Name of the column that says which rows an operation added; 0 is the input."""
+    return f"@a{seq}"
+
+
+DELETED_BEFORE = "@d0"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows of the working dataset, with flag columns that have not been counted yet."""
+
+    frame: DataFrame
+    flags: tuple[str, ...] = ()
+    checked: tuple[str, ...] = ()
+    """Columns whose values may fail and have not been computed for all rows yet."""
+    depth: int = 0
+    """Operations since the rows were last at rest."""
+    staged_for: int | None = None
+    """Seq of the output that these rows have been staged for, as they are."""
+
+
+@dataclass(slots=True)
+class WorkingDataset:
+    """Parts that only differ in where their rows come from, and their columns in order."""
+
+    parts: list[Part]
+    columns: tuple[Column, ...]
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def append(self, part: Part) -> None:
+        """Add rows."""
+        self.parts.append(part)
+
+    def collapse(self) -> Part:
+        """Make one part of all, as a change of rows needs."""
+        if len(self.parts) > 1:
+            self.parts = [
+                Part(
+                    union([part.frame for part in self.parts]),
+                    tuple(dict.fromkeys(flag for part in self.parts for flag in part.flags)),
+                    tuple(dict.fromkeys(name for part in self.parts for name in part.checked)),
+                    max(part.depth for part in self.parts),
+                )
+            ]
+        return self.parts[0]
+
+    def observe(self) -> ObservedParts:
+        """Return the parts with their pending flags counted by whichever action reads them next."""
+        return ObservedParts(self, [observe_part(part) for part in self.parts])
+
+
+@dataclass(slots=True)
+class ObservedParts:
+    """Frames that count their flags while an action reads them."""
+
+    dataset: WorkingDataset
+    observed: list[tuple[DataFrame, Observation | None]]
+
+    def frames(self, indexes: Iterable[int] | None = None) -> list[DataFrame]:
+        """Return the frames to read."""
+        chosen = range(len(self.observed)) if indexes is None else indexes
+        return [self.observed[index][0] for index in chosen]
+
+    def record(self) -> None:
+        """Take over the counts after the action has succeeded."""
+        for index, (_, observation) in enumerate(self.observed):
+            if observation is None:
+                continue
+            metrics = read_metrics(observation)
+            if metrics is None:
+                continue
+            part = self.dataset.parts[index]
+            for flag in part.flags:
+                self.dataset.counts[flag] = self.dataset.counts.get(flag, 0) + metrics[flag]
+            self.dataset.parts[index] = replace(part, frame=part.frame.drop(*part.flags), flags=(), checked=())
+
+
+def observe_part(part: Part) -> tuple[DataFrame, Observation | None]:
+    """Return a part's frame that counts its flags when it is read, and computes what may fail on all rows."""
+    if not part.flags and not part.checked:
+        return part.frame, None
+    observation = Observation(f"runtime_{next(_names)}")
+    metrics = [functions.expr(f"count_if({quote_name(flag)})").alias(flag) for flag in part.flags]
+    if part.checked:
+        values = ", ".join(quote_name(name) for name in part.checked)
+        metrics.append(functions.expr(f"bit_xor(xxhash64({values}))").alias("@checked"))
+    if not metrics:
+        return part.frame, None
+    return part.frame.observe(observation, *metrics).drop(*part.flags), observation
+
+
+def read_metrics(observation: Observation) -> dict[str, int] | None:
+    """Return what was observed, None when the optimizer has found that no row could be read."""
+    try:
+        return dict(observation.get)
+    except (PySparkException, RuntimeError):
+        return None
+    except Exception as error:  # py4j's own, which Spark Connect does not have
+        if type(error).__module__.startswith("py4j"):
+            return None
+        raise
+
+
+def union(frames: Sequence[DataFrame]) -> DataFrame:
+    """Return the rows of all frames; a flag that one lacks is NULL there."""
+    return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), frames)
