@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
@@ -13,7 +13,7 @@ from airflow_provider_runtime.core.expr.scope import Scope
 from airflow_provider_runtime.core.model.dataset import Dataset, DatasetTarget, Lookup, TableTarget
 from airflow_provider_runtime.core.model.operation import AppendOperation, UpdateOperation
 from airflow_provider_runtime.core.model.project import Project
-from airflow_provider_runtime.core.model.schema import NULL, DataType
+from airflow_provider_runtime.core.model.schema import NULL
 from airflow_provider_runtime.core.planning.checked import (
     CheckedJoin,
     CheckedOperation,
@@ -29,7 +29,12 @@ from airflow_provider_runtime.core.planning.checks.context import (
     make_table_use,
 )
 from airflow_provider_runtime.core.planning.checks.wording import SELECTOR
-from airflow_provider_runtime.core.planning.checks.working import Contribution, WorkingSchema, settle_types
+from airflow_provider_runtime.core.planning.checks.working import (
+    SettledTypes,
+    WorkingSchema,
+    find_recursive,
+    settle_types,
+)
 from airflow_provider_runtime.core.planning.datasets import DatasetAnswer, find_dataset_version
 from airflow_provider_runtime.core.planning.destinations import DEFAULT_SANDBOX
 from airflow_provider_runtime.core.planning.registered import infer_output_schema
@@ -113,19 +118,14 @@ def _check(catalog: Catalog, definition: Definition[Project], checks: ProjectChe
     if source is None:
         is_broken = catalog.is_broken("dataset", definition.model.input_dataset_id)
         return CheckedProject(definition, catalog, None, (), (), (), tuple(opening), is_broken)
-    finals: Mapping[str, DataType] = {}
-    first: dict[str, list[Contribution]] = {}
+    settled = SettledTypes()
     for number in range(len(definition.model.operations) + 3):
-        context, operations = _walk(catalog, definition, checks, source, finals)
-        latest = context.working.contributions
-        if number == 0:
-            first = latest
-        settled = settle_types(first, latest)
-        if not context.working.widened and all(
-            column.type == settled.get(name, column.type) for name, column in context.working.added.items()
-        ):
+        context, operations = _walk(catalog, definition, checks, source, settled)
+        working = context.working
+        recursive = settled.recursive if number else find_recursive(working.contributions)
+        settled = settle_types(working.contributions, recursive)
+        if not working.widened and all(column.type == settled.types[column.name] for column in working.added.values()):
             break
-        finals = settled
     _check_only_null(context)
     _check_unused_selectors(context)
     return CheckedProject(
@@ -133,7 +133,7 @@ def _check(catalog: Catalog, definition: Definition[Project], checks: ProjectChe
         catalog,
         source,
         (source, *context.tables),
-        WorkingSchema.start(source.table, {}).columns,
+        WorkingSchema.start(source.table).columns,
         tuple(operations),
         (*opening, *context.problems),
         context.rests_on_broken,
@@ -145,10 +145,10 @@ def _walk(
     definition: Definition[Project],
     checks: ProjectChecks,
     source: TableUse,
-    finals: Mapping[str, DataType],
+    settled: SettledTypes,
 ) -> tuple[ProjectContext, list[CheckedOperation]]:
     """Check all operations in seq order, with what is known of the added columns' types."""
-    working = WorkingSchema.start(source.table, finals)
+    working = WorkingSchema.start(source.table, settled)
     context = ProjectContext(catalog, definition, working, checks.find_dataset)
     context.rests_on_broken = any(
         catalog.is_broken("dataset", name) for name in list_references(definition.model, source)
@@ -255,7 +255,7 @@ def _check_lookup_conditions(
 ) -> CheckedJoin | None:
     """Check the equalities of a lookup over the declared columns."""
     relation = make_relation(lookup.alias, "lookup", use.table)
-    scope = Scope(WorkingSchema.start(source.table, {}).relation, {lookup.alias: relation})
+    scope = Scope(WorkingSchema.start(source.table).relation, {lookup.alias: relation})
     parts = []
     for number, condition in enumerate(lookup.join_conditions):
         path: Path = ("lookups", index, "join_conditions", number)

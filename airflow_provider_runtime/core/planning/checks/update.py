@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from airflow_provider_runtime.core.expr.checker import Checked
+from airflow_provider_runtime.core.expr.datatypes import explain_no_common_type
 from airflow_provider_runtime.core.expr.scope import Relation, Scope
 from airflow_provider_runtime.core.model.operation import Assignment, RuntimeJoin, UpdateOperation
 from airflow_provider_runtime.core.model.schema import DataType
@@ -193,10 +194,12 @@ def put_added(
     reads = frozenset(name for alias, name in checked.columns if alias is None and name in added_before)
     present = context.working.added.get(column)
     if not context.working.contribute(column, Contribution(checked.type, reads, context.index, path)):
-        assert present is not None
-        message = f"{prefix}no type holds both {present.type} and {checked.type} for the added column '{column}'"
-        both_numbers = present.type.kind in ("integer", "decimal") and checked.type.kind in ("integer", "decimal")
-        hint = "ROUND the values to fewer digits" if both_numbers else "give each column one type in all operations"
-        context.report("EXPR_004", message, path, hint)
+        if column in context.working.conflicts:
+            return None
+        context.working.conflicts.add(column)
+        known = present.type if present is not None else context.working.settled.types[column]
+        message, hint = explain_no_common_type(known, checked.type)
+        message = f"{prefix}no type holds everything that is put into the added column '{column}': {message}"
+        context.report("EXPR_004", message, path, hint or "give the column one type in all operations")
         return None
     return context.working.added[column].type

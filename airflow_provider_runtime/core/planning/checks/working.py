@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from airflow_provider_runtime.core.expr.datatypes import common_type
@@ -11,6 +11,8 @@ from airflow_provider_runtime.core.model.dataset import Table
 from airflow_provider_runtime.core.model.schema import NULL, DataType
 from airflow_provider_runtime.core.planning.checked import Path, WorkingColumn
 from airflow_provider_runtime.core.planning.system_columns import list_system_columns
+
+Place = tuple[int, Path]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,20 @@ class Contribution:
     index: int
     path: Path
 
+    @property
+    def place(self) -> Place:
+        """What tells it from other contributions, the same in every pass."""
+        return self.index, self.path
+
+
+@dataclass(frozen=True, slots=True)
+class SettledTypes:
+    """What an earlier pass knows: the types of added columns, and which values are computed from their own column."""
+
+    types: Mapping[str, DataType] = field(default_factory=dict)
+    recursive: Mapping[tuple[str, Place], DataType] = field(default_factory=dict)
+    """By column and place: the type that such a value had in the first pass."""
+
 
 @dataclass(slots=True)
 class WorkingSchema:
@@ -31,21 +47,23 @@ class WorkingSchema:
     system: dict[str, WorkingColumn]
     declared: dict[str, WorkingColumn] = field(default_factory=dict)
     added: dict[str, WorkingColumn] = field(default_factory=dict)
-    finals: Mapping[str, DataType] = field(default_factory=dict)
+    settled: SettledTypes = field(default_factory=SettledTypes)
     contributions: dict[str, list[Contribution]] = field(default_factory=dict)
     poisoned: set[str] = field(default_factory=set)
+    conflicts: set[str] = field(default_factory=set)
+    """Added columns that have been told to get values of more than one type."""
     widened: bool = False
     _relation: Relation | None = None
 
     @classmethod
-    def start(cls, table: Table, finals: Mapping[str, DataType]) -> WorkingSchema:
+    def start(cls, table: Table, settled: SettledTypes | None = None) -> WorkingSchema:
         """Return the schema before the first operation."""
         system = {column.name: column for column in list_system_columns(table.temporal_mode)}
         declared = {
             column.name: WorkingColumn(column.name, column.data_type, column.nullable, "declared")
             for column in table.columns
         }
-        return cls(table.name, system, declared, finals=finals)
+        return cls(table.name, system, declared, settled=settled or SettledTypes())
 
     @property
     def columns(self) -> tuple[WorkingColumn, ...]:
@@ -85,16 +103,14 @@ class WorkingSchema:
 
     def contribute(self, name: str, contribution: Contribution) -> bool:
         """Put a value into an added column; False when no type holds it together with what is there."""
-        self.contributions.setdefault(name, []).append(contribution)
         self.poisoned.discard(name)
         present = self.added.get(name)
-        if name in self.finals:
-            type_: DataType | None = self.finals[name]
-        else:
-            type_ = contribution.type if present is None else common_type(present.type, contribution.type)
+        known = present.type if present is not None else self.settled.types.get(name, NULL)
+        incoming = self.settled.recursive.get((name, contribution.place), contribution.type)
+        type_ = common_type(known, incoming)
         if type_ is None:
-            self.contributions[name].pop()
             return False
+        self.contributions.setdefault(name, []).append(contribution)
         self.widened = self.widened or (present is not None and present.type != type_)
         self.added[name] = WorkingColumn(name, type_, True, "added")
         self._relation = None
@@ -110,25 +126,35 @@ class WorkingSchema:
                     self._relation = None
 
 
-def settle_types(
-    first: Mapping[str, Iterable[Contribution]], latest: Mapping[str, Iterable[Contribution]]
-) -> dict[str, DataType]:
-    """Return the common type of everything that is put into each added column.
+def find_recursive(contributions: Mapping[str, list[Contribution]]) -> dict[tuple[str, Place], DataType]:
+    """Return the values that are computed from their own column (`x = x * 1.1`), with their types.
 
-    A value that is computed from the column itself (`x = x * 1.1`) counts with the type that it had in the first
-    pass, where every column has the type of what was put in before: its values need no more, and its type would
-    otherwise grow for ever.
+    Such a value counts with the type of the first pass, where every column has the type of what was put in before: its
+    values need no more, and its type would otherwise grow for ever.
     """
-    reads = {name: frozenset().union(*(c.reads for c in values)) for name, values in first.items()}
+    reads = {name: _NOTHING.union(*(value.reads for value in values)) for name, values in contributions.items()}
+    return {
+        (name, value.place): value.type
+        for name, values in contributions.items()
+        for value in values
+        if value.reads and name in _reach(value.reads, reads)
+    }
+
+
+def settle_types(
+    contributions: Mapping[str, list[Contribution]], recursive: Mapping[tuple[str, Place], DataType]
+) -> SettledTypes:
+    """Return the common type of everything that is put into each added column."""
     types: dict[str, DataType] = {}
-    for name, values in latest.items():
-        result: DataType | None = NULL
-        for old, new in zip(first.get(name, ()), values, strict=False):
-            recursive = name in _reach(old.reads, reads)
-            joined = common_type(result or NULL, old.type if recursive else new.type)
-            result = joined or result
-        types[name] = result or NULL
-    return types
+    for name, values in contributions.items():
+        result = NULL
+        for value in values:
+            result = common_type(result, recursive.get((name, value.place), value.type)) or result
+        types[name] = result
+    return SettledTypes(types, recursive)
+
+
+_NOTHING: frozenset[str] = frozenset()
 
 
 def _reach(start: frozenset[str], reads: Mapping[str, frozenset[str]]) -> set[str]:
