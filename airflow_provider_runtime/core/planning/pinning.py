@@ -75,7 +75,9 @@ def pin_table(use: TableUse, catalog: Catalog, registry: Registry | None, *, off
         return Pin(use, dataset.version, reason)
     if offline:
         return Pin(use, use.pinned_version or dataset.version, reason, True)
-    registered = registry.find_version(dataset.id, use.pinned_version) if registry is not None else None
+    # The version that was checked, not a newer one that was registered meanwhile.
+    wanted = dataset.version if use.dataset.file == REGISTRY_FILE else use.pinned_version
+    registered = registry.find_version(dataset.id, wanted) if registry is not None else None
     version = registered.version if registered else use.pinned_version or dataset.version
     return Pin(use, version, reason, True, registered)
 

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
+from airflow_provider_runtime.core.catalog.rules_secrets import URL_LOGIN, find_secret_word
 from airflow_provider_runtime.core.errors import (
     DefinitionError,
     Location,
@@ -37,8 +38,6 @@ from airflow_provider_runtime.core.suggest import suggest
 ANY_LEVEL = "any"
 _Locate = Callable[[str], Location]
 _TABLE = re.compile(r"""[^\s"'`;()\[\]\\,*]+(?: [^\s"'`;()\[\]\\,*]+)*""")
-_SECRET_WORD = re.compile(r"(?<![a-z])(?:password|passwd|secret|token|key)(?![a-z])")
-_USER_INFO = re.compile(r"//[^/@\s]*:[^/@\s]*@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +232,7 @@ def make_location(catalog: Catalog, asked: resolver_class.Location, locate: _Loc
         raise ResolveError(Problem("RESOLVE_003", message, None, locate("endpoint")))
     if (
         hide_control_characters(asked.uri) != asked.uri
-        or _USER_INFO.search(asked.uri)
+        or URL_LOGIN.search(asked.uri)
         or not (has_scheme(asked.uri) or asked.uri.startswith("/"))
     ):
         message = "the uri of a location is not absolute, holds a control character, or holds a password"
@@ -242,7 +241,7 @@ def make_location(catalog: Catalog, asked: resolver_class.Location, locate: _Loc
 
 
 def _check_options(asked: resolver_class.Location, locate: _Locate) -> None:
-    secret = [name for name in asked.options if _SECRET_WORD.search(name.lower())]
+    secret = [name for name, value in asked.options.items() if find_secret_word(name) or URL_LOGIN.search(value)]
     if secret:
         message = f"the option '{secret[0]}' of a location looks like a secret"
         hint = "use a datasource with a credential_ref"

@@ -6,20 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
+from airflow_provider_runtime.core.catalog.conditions import make_condition_scope
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.errors import Problem, ResolveError
 from airflow_provider_runtime.core.expr.checker import CheckResult, check_expression
 from airflow_provider_runtime.core.expr.evaluator import Value, evaluate
-from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.resolver import Resolver
-from airflow_provider_runtime.core.model.schema import DATE, INTEGER, STRING, DataType
-
-_CONTEXT: dict[str, dict[str, DataType]] = {
-    "period": {"identifier": STRING, "level": STRING, "start_date": DATE, "end_date": DATE},
-    "table": {"name": STRING},
-    "dataset": {"id": STRING, "version": INTEGER},
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +32,10 @@ class RuleMatch:
     trace: tuple[RuleTrace, ...]
 
 
-def make_rule_scope() -> Scope:
-    """Return what a rule's condition may refer to."""
-    relations = {
-        name: Relation(
-            name, "context", {column: ScopeColumn(type_, nullable=False) for column, type_ in columns.items()}
-        )
-        for name, columns in _CONTEXT.items()
-    }
-    return Scope(Relation("", "context", {}), relations)
-
-
 @lru_cache(maxsize=4096)
 def check_rule_condition(text: str) -> CheckResult:
     """Check the condition of a rule."""
-    return check_expression(text, make_rule_scope(), expect_boolean=True)
+    return check_expression(text, make_condition_scope(), expect_boolean=True)
 
 
 def match_rule(

@@ -192,6 +192,7 @@ class _Builder:
             settings={
                 "calendar": context.index.calendar_id,
                 "allow_closed": self.options.allow_closed,
+                "file_status": context.period.status,
                 "definitions": [describe_definition(found) for found in definitions],
                 "registers": self._dump_registered(checked, slices),
                 "trace": {key: describe_choice(choice) for key, choice in choices.items()},
@@ -200,7 +201,9 @@ class _Builder:
         return Snapshot.from_document(self._make_document(context, choices, plan))
 
     def _raise(self) -> None:
-        raise_problems(dict.fromkeys(self.problems))
+        # What a retry may mend comes last: the first problem decides whether there is one.
+        ordered = sorted(dict.fromkeys(self.problems), key=lambda found: get_error_class(found.code).retryable)
+        raise_problems(ordered)
 
     def _collect(self, error: RuntimeProviderError, role: str = "") -> None:
         self.problems += [_adopt(problem, self.definition, role) for problem in error.problems]

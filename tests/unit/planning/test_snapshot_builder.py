@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
-from resolve_builder import (
+
+from airflow_provider_runtime.core.catalog.catalog import registered_dataset_id
+from airflow_provider_runtime.core.errors import RuntimeProviderError
+from airflow_provider_runtime.core.model.plan import Plan, PlanLocation
+from airflow_provider_runtime.core.planning.snapshot import Snapshot
+from airflow_provider_runtime.core.planning.snapshot_builder import LocationRequest, build_snapshot
+from airflow_provider_runtime.core.registry.memory import MemoryRegistry
+from airflow_provider_runtime.core.registry.ports import Registry
+from airflow_provider_runtime.core.runs import begin_attempt, finish_attempt
+from tests.unit.planning.resolve_builder import (
     CONVERT,
     MONTHLY,
     OPTIONS,
@@ -20,15 +30,6 @@ from resolve_builder import (
     write_project,
     write_resolver,
 )
-
-from airflow_provider_runtime.core.catalog.catalog import registered_dataset_id
-from airflow_provider_runtime.core.errors import RuntimeProviderError
-from airflow_provider_runtime.core.model.plan import Plan, PlanLocation
-from airflow_provider_runtime.core.planning.snapshot import Snapshot
-from airflow_provider_runtime.core.planning.snapshot_builder import LocationRequest, build_snapshot
-from airflow_provider_runtime.core.registry.memory import MemoryRegistry
-from airflow_provider_runtime.core.registry.ports import Registry
-from airflow_provider_runtime.core.runs import begin_attempt, finish_attempt
 
 GOLDEN = Path(__file__).parent / "golden" / "snapshot.json"
 RESOLVER = write_resolver(MONTHLY)
@@ -49,7 +50,10 @@ project:
     - seq: 20
       name: add
       type: append
-      arguments: {{source: {{dataset_id: {reference}}}, source_selector: 'amount > 0', aggregation: {{group_by: [currency], aggregations: [{{column: amount, expression: SUM(amount)}}]}}}}
+      arguments:
+        source: {{dataset_id: {reference}}}
+        source_selector: 'amount > 0'
+        aggregation: {{group_by: [currency], aggregations: [{{column: amount, expression: SUM(amount)}}]}}
 """
 
 
@@ -77,8 +81,7 @@ def publish(registry: Registry, snapshot: Snapshot, rows: int = 3) -> str:
 def test_snapshot_of_a_project_is_the_golden_one() -> None:
     content = resolve(RESOLVER, write_project()).content
     shown = json.dumps(json.loads(content), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-    if not GOLDEN.exists():
-        GOLDEN.parent.mkdir(exist_ok=True)
+    if os.environ.get("UPDATE_GOLDEN"):
         GOLDEN.write_text(shown, encoding="utf-8")
     assert shown == GOLDEN.read_text(encoding="utf-8")
 
