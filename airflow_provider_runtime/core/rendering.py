@@ -60,7 +60,7 @@ def render_github(problem: Problem, prefix: str = "") -> str:
     """Return a problem as a workflow command that GitHub shows beside the line."""
     location = problem.location
     file = f"{prefix.rstrip('/')}/{location.file}" if prefix and location.file else location.file or ""
-    properties = {"file": file, "line": location.line, "col": location.column, "title": problem.code}
+    properties = {"file": escape_control(file), "line": location.line, "col": location.column, "title": problem.code}
     if location.end_column is not None:
         properties["endColumn"] = location.end_column
     written = ",".join(f"{key}={_escape_property(str(value))}" for key, value in properties.items())

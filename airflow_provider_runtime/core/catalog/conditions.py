@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 from airflow_provider_runtime.core.expr.checker import check_expression
 from airflow_provider_runtime.core.expr.problems import ExpressionProblem
@@ -24,7 +24,7 @@ def make_condition_scope() -> Scope:
     )
 
 
-@cache
+@lru_cache(maxsize=1024)
 def check_condition(text: str) -> tuple[ExpressionProblem, ...]:
     """Return what is wrong with a resolver's condition."""
     return tuple(check_expression(text, make_condition_scope(), expect_boolean=True).problems)

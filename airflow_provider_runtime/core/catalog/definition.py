@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Generic, Literal, TypeVar
 
+from airflow_provider_runtime.core.catalog.source_text import SourceText
 from airflow_provider_runtime.core.catalog.spans import map_offsets
-from airflow_provider_runtime.core.catalog.yaml_source import Node, SourceText, Value
+from airflow_provider_runtime.core.catalog.yaml_nodes import Node, Value
 from airflow_provider_runtime.core.errors import Location
 from airflow_provider_runtime.core.model.base import Model, PlainValue, to_plain
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from airflow_provider_runtime.core.catalog.definition import Definition, Kind, SourceMap
 from airflow_provider_runtime.core.catalog.translate import translate_validation_error
-from airflow_provider_runtime.core.catalog.yaml_source import Node, Value
+from airflow_provider_runtime.core.catalog.yaml_nodes import Node, Value
 from airflow_provider_runtime.core.errors import Problem
 from airflow_provider_runtime.core.model.base import Model
 from airflow_provider_runtime.core.model.dataset import Dataset

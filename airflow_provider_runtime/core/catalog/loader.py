@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -33,6 +34,8 @@ from airflow_provider_runtime.core.suggest import find_nearest, list_names
 Key = TypeVar("Key", str, tuple[str, int])
 Kept = TypeVar("Kept", bound=Model)
 SUFFIXES = (".yaml", ".yml")
+KIND_LINE = re.compile(rf"^({'|'.join(KINDS)})[ \t]*:", re.MULTILINE)
+NAME_LINE = re.compile(r"(?:^|[{,])[ \t-]*(?:id|name)[ \t]*:[ \t]*([^\n,}#]+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,9 @@ def load_catalog(root: Path | str) -> LoadResult:
         location = Location(file=str(root))
         problem = Problem("CATALOG_001", message, "name it with --catalog, or make one with init", location)
         return LoadResult(Catalog(root), (problem,))
-    return build_catalog((_read_file(path, name) for path, name in find_files(root)), root)
+    problems: list[Problem] = []
+    result = build_catalog((_read_file(path, name) for path, name in find_files(root, problems)), root)
+    return replace(result, problems=(*problems, *result.problems))
 
 
 def load_texts(texts: dict[str, str], root: Path | str = ".") -> LoadResult:
@@ -120,9 +125,18 @@ def build_catalog(files: Iterable[ParsedFile], root: Path) -> LoadResult:
     collection = _Collection()
     for parsed in files:
         collection.problems.extend(parsed.problems)
+        for text in parsed.unread:
+            collection.broken.update(guess_names(text))
         for document in parsed.documents:
             _read_document(document, collection)
     return finish_catalog(collection.make_catalog(root), collection.problems)
+
+
+def guess_names(text: str) -> Iterator[tuple[Kind, str]]:
+    """Yield what an unreadable text seems to define, so that references to it are not called wrong too."""
+    kinds = [cast("Kind", kind) for kind in re.findall(KIND_LINE, text)]
+    names = [name.strip().strip("'\"") for name in re.findall(NAME_LINE, text)]
+    yield from ((kind, name) for kind in dict.fromkeys(kinds) for name in dict.fromkeys(names))
 
 
 def finish_catalog(catalog: Catalog, problems: list[Problem]) -> LoadResult:
@@ -132,11 +146,24 @@ def finish_catalog(catalog: Catalog, problems: list[Problem]) -> LoadResult:
     return LoadResult(catalog, tuple(dict.fromkeys(found)))
 
 
-def find_files(root: Path) -> Iterator[tuple[Path, str]]:
-    """Yield every YAML file and its name below a folder; hidden ones are left out, links are followed once."""
+def find_files(root: Path, problems: list[Problem] | None = None) -> Iterator[tuple[Path, str]]:
+    """Yield every YAML file and its name below a folder; hidden ones are left out, links are followed once.
+
+    Folders that cannot be read are added to the problems.
+    """
+
+    def refuse(error: OSError) -> None:
+        if problems is not None:
+            name = os.path.relpath(error.filename, root) if error.filename else str(root)
+            problems.append(_refuse_unreadable("folder", name, error))
+
     seen: set[tuple[int, int]] = set()
-    for folder, folders, files in os.walk(root, followlinks=True):
-        status = os.stat(folder)
+    for folder, folders, files in os.walk(root, onerror=refuse, followlinks=True):
+        try:
+            status = os.stat(folder)
+        except OSError as error:
+            refuse(error)
+            continue
         if (status.st_dev, status.st_ino) in seen:
             folders.clear()
             continue
@@ -155,9 +182,12 @@ def _read_file(path: Path, name: str) -> ParsedFile:
         with path.open("rb") as file:
             return parse_bytes(file.read(MAX_FILE_BYTES + 1), name)
     except OSError as error:
-        reason = error.strerror or str(error)
-        problem = Problem("CATALOG_001", f"file cannot be read: {reason.lower()}", None, Location(file=name))
-        return ParsedFile(problems=[problem])
+        return ParsedFile(problems=[_refuse_unreadable("file", name, error)])
+
+
+def _refuse_unreadable(what: str, name: str, error: OSError) -> Problem:
+    reason = (error.strerror or str(error)).lower()
+    return Problem("CATALOG_001", f"{what} cannot be read: {reason}", "check its permissions", Location(file=name))
 
 
 def _read_document(document: Document, collection: _Collection) -> None:

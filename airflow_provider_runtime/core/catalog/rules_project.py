@@ -19,7 +19,7 @@ from airflow_provider_runtime.core.suggest import suggest
 CRON_FIELD = re.compile(r"(?:[A-Za-z0-9*?L#W]+(?:[-/#][A-Za-z0-9]+)*)(?:,[A-Za-z0-9*?L#W]+(?:[-/#][A-Za-z0-9]+)*)*")
 CRON_PRESETS = ("@once", "@hourly", "@daily", "@weekly", "@monthly", "@quarterly", "@yearly", "@continuous")
 SCHEDULES = ("after_period", "upstream")
-POOL_NAME = re.compile(r"\S.{0,255}")
+CRON_BOUNDS = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7))
 
 
 def check_project_document(catalog: Catalog, definition: Definition[Project]) -> list[Problem]:
@@ -115,9 +115,16 @@ def _say_schedule(text: str) -> tuple[str, str] | None:
     fields = text.split()
     if text in SCHEDULES or text in CRON_PRESETS:
         return None
-    if len(fields) in {5, 6} and all(CRON_FIELD.fullmatch(field) for field in fields):
+    if len(fields) == len(CRON_BOUNDS) and all(map(_is_cron_field, fields, CRON_BOUNDS)):
         return None
     return f"'{text[:60]}' is no schedule", "write after_period, upstream, null, or a cron expression of five fields"
+
+
+def _is_cron_field(field: str, bounds: tuple[int, int]) -> bool:
+    if not CRON_FIELD.fullmatch(field):
+        return False
+    numbers = [int(number) for number in re.findall(r"(?<![/#0-9A-Za-z])[0-9]+", field)]
+    return all(bounds[0] <= number <= bounds[1] for number in numbers)
 
 
 def _say_start_date(text: str) -> tuple[str, str] | None:

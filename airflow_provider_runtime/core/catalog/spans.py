@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from airflow_provider_runtime.core.catalog.yaml_source import Node
+from airflow_provider_runtime.core.catalog.yaml_nodes import Node
 
 FOLD = re.compile(r"[ \t]*(?:\r\n|\n|\r)(?:[ \t]*(?:\r\n|\n|\r))*[ \t]*")
 BREAK = re.compile(r"\r\n|\n|\r")

@@ -11,9 +11,10 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from airflow_provider_runtime.core.catalog.definition import ALIASES, Path, SourceMap, format_path
-from airflow_provider_runtime.core.catalog.yaml_source import Node
+from airflow_provider_runtime.core.catalog.yaml_nodes import Node
 from airflow_provider_runtime.core.errors import Problem
-from airflow_provider_runtime.core.model.base import IDENTIFIER_PATTERN, NAME_PATTERN, Flag
+from airflow_provider_runtime.core.model.base import IDENTIFIER_PATTERN, NAME_PATTERN, TITLE_PATTERN, Flag
+from airflow_provider_runtime.core.rendering import escape_control
 from airflow_provider_runtime.core.suggest import find_nearest, list_names
 
 TAGGED = {
@@ -23,6 +24,7 @@ TAGGED = {
 }
 """Keys below which pydantic puts the kind into an error's path."""
 PATTERN_HINTS = {
+    TITLE_PATTERN: ("name", "write it in one line, without control characters"),
     IDENTIFIER_PATTERN: (
         "identifier",
         "use letters, digits, '.', '_' and '-', beginning with a letter or a digit, without '..'",
@@ -31,13 +33,15 @@ PATTERN_HINTS = {
 }
 LONGEST_SHOWN = 60
 LONGEST_NUMBER = 10
+MAX_PROBLEMS = 100
+"""Mistakes that are told of one document."""
 
 Said = tuple[str, str | None]
 
 
 def translate_validation_error(error: ValidationError, source: SourceMap, model: type[BaseModel]) -> list[Problem]:
     """Return one problem for each thing that is wrong, at its place."""
-    found = [details for details in error.errors(include_url=False) if not _is_echo(details, source)]
+    found = [details for details in error.errors(include_url=False) if not _is_echo(details, source)][:MAX_PROBLEMS]
     problems = [_translate(details, source, model) for details in found]
     meant = {
         (problem.location.operation_seq, _replace_last(details["loc"], problem.hint))
@@ -223,7 +227,7 @@ def describe_value(value: object) -> str:
 
 
 def _shorten(text: str) -> str:
-    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
+    return escape_control(text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…")
 
 
 def _lower(text: str) -> str:

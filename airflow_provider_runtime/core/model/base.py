@@ -14,6 +14,8 @@ IDENTIFIER_PATTERN = r"^[A-Za-z0-9](?:[A-Za-z0-9_-]|\.[A-Za-z0-9_-])*\.?$"
 NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 MAX_VERSION = 2**31 - 1
 LONGEST_IDENTIFIER = 200
+LONGEST_TITLE = 250
+TITLE_PATTERN = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
 
 PlainValue: TypeAlias = "bool | int | str | list[PlainValue] | dict[str, PlainValue] | None"
 
@@ -81,6 +83,13 @@ NonEmptyText = Annotated[
     StringConstraints(min_length=1),
     WithJsonSchema({**_TEXT_SCHEMA, "minLength": 1}, mode="validation"),
 ]
+Title = Annotated[
+    str,
+    _AsText,
+    StringConstraints(min_length=1, max_length=LONGEST_TITLE, pattern=TITLE_PATTERN),
+    WithJsonSchema({**_TEXT_SCHEMA, "minLength": 1}, mode="validation"),
+]
+"""A name for people: one line."""
 Identifier = Annotated[
     str,
     _AsText,

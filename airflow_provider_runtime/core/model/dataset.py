@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from airflow_provider_runtime.core.model.base import Identifier, Model, Name, NonEmptyText, Text, Version
+from airflow_provider_runtime.core.model.base import Identifier, Model, Name, NonEmptyText, Text, Title, Version
 from airflow_provider_runtime.core.model.schema import Column
 
 TemporalMode = Literal["period", "bitemporal", "snapshot"]
@@ -79,7 +79,7 @@ class Dataset(Model):
 
     id: Identifier
     """Id of the dataset: a UUID or any name."""
-    name: NonEmptyText
+    name: Title
     """Name for people; can be used in place of the id."""
     version: Version
     """Version; a definition that was used is never changed under the same version."""

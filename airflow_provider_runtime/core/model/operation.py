@@ -10,7 +10,16 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field
 
-from airflow_provider_runtime.core.model.base import Boolean, Identifier, Model, Name, NonEmptyText, Text, Version
+from airflow_provider_runtime.core.model.base import (
+    Boolean,
+    Identifier,
+    Model,
+    Name,
+    NonEmptyText,
+    Text,
+    Title,
+    Version,
+)
 
 MAX_SEQ = 2**31 - 1
 
@@ -116,7 +125,7 @@ class OutputArguments(Model):
     """Whether rows marked as deleted are written too."""
     write_mode: Literal["replace_period", "overwrite"] = "replace_period"
     """Replace this period's rows only, or the whole table."""
-    register_as_dataset: NonEmptyText | None = None
+    register_as_dataset: Title | None = None
     """Name of the dataset of which each run registers a version."""
 
 
@@ -129,7 +138,7 @@ class BaseOperation(Model):
         ge=-MAX_SEQ, le=MAX_SEQ, json_schema_extra={"minimum": 1}, validation_alias=AliasChoices("seq", "order")
     )
     """Position in the project; positive, and unique in it."""
-    name: NonEmptyText
+    name: Title
     """Name for people."""
     description: Text | None = None
     """What the operation is for."""

@@ -14,6 +14,7 @@ from airflow_provider_runtime.core.model.base import (
     NonEmptyText,
     Settings,
     Text,
+    Title,
     Version,
 )
 from airflow_provider_runtime.core.model.operation import Operation
@@ -66,7 +67,7 @@ class Project(Model):
 
     id: Identifier
     """Id of the project: a UUID or any name."""
-    name: NonEmptyText
+    name: Title
     """Name for people; can be used in place of the id."""
     version: Version
     """Version; a definition that was used is never changed under the same version."""

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from airflow_provider_runtime.core.model.base import Boolean, Identifier, Model, NonEmptyText, Text, Version
+from airflow_provider_runtime.core.model.base import Boolean, Identifier, Model, NonEmptyText, Text, Title, Version
 
 REGISTRY_RESOLVER_ID = "registry"
 """The built-in resolver of registered datasets."""
@@ -70,7 +70,7 @@ Strategy = Annotated[PathStrategy | TableStrategy | CatalogStrategy, Field(discr
 class Rule(Model):
     """One rule of a resolver; the first that matches is taken."""
 
-    name: NonEmptyText
+    name: Title
     """Name for people."""
     when: Text | None = None
     """Condition over period, table and dataset; a rule without it always matches."""

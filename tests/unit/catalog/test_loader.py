@@ -159,3 +159,23 @@ def test_any_document_gives_a_definition_or_located_problems(body: object, kind:
     for problem in result.problems:
         assert problem.location.file == "a.yaml"
         assert problem.message
+
+
+def test_reference_to_what_an_unreadable_document_seems_to_define_is_no_problem() -> None:
+    broken = GL.replace("nullable: false}", "nullable: false")
+    lookup = GL.replace("id: gl", "id: other").replace("GL Transactions", "Other") + (
+        "  lookups: [{alias: a, target: {type: dataset, id: gl}, "
+        "join_conditions: [{source_column: amount, target_column: amount}]}]\n"
+    )
+    assert [problem.code for problem in load(lookup, broken).problems] == ["CATALOG_001"]
+
+
+def test_name_with_line_break_is_refused() -> None:
+    problems = load(GL.replace("GL Transactions", '"a\\nb"')).problems
+    assert [problem.code for problem in problems] == ["CATALOG_002"]
+    assert problems[0].message == r"name: 'a\nb' is not a valid name"
+
+
+def test_dataset_with_many_mistakes_is_bounded() -> None:
+    columns = "".join("      - {name: 'a b', type: string}\n" for _ in range(500))
+    assert len(load(GL + columns).problems) == 100

@@ -189,3 +189,32 @@ def test_any_yaml_like_text_gives_documents_or_problems(text: str) -> None:
     parsed = parse_text(text, "a.yaml")
     lines = text.count("\n") + 1
     assert all(1 <= problem.location.line <= lines for problem in parsed.problems)
+
+
+def test_nesting_deep_through_aliases_is_refused() -> None:
+    lines = ["a0: &a0 " + "[" * 60 + "]" * 60]
+    lines += [f"a{number}: &a{number} {'[' * 60}*a{number - 1}{']' * 60}" for number in range(1, 4)]
+    assert "nested deeper" in messages(parse_text("\n".join(lines), "a.yaml"))[0]
+
+
+def test_values_too_many_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("airflow_provider_runtime.core.catalog.yaml_composer.MAX_NODES", 100)
+    assert "more than 100 values" in messages(parse_text(f"a: [{'1,' * 200}]", "a.yaml"))[0]
+
+
+def test_duplicate_keys_many_are_bounded() -> None:
+    assert len(parse_text("a: 1\n" * 1000, "a.yaml").problems) == 100
+
+
+@pytest.mark.parametrize(
+    "line", ["options: {password: hunter2}", "url: 'jdbc:x://u:hunter2@h'", "fs.s3a.secret.key: hunter2"]
+)
+def test_line_with_secret_is_not_shown(line: str) -> None:
+    text = f"a: 1\n{line}\n"
+    document = parse_text(text, "a.yaml").documents[0]
+    assert document.source.locate(text.index(line)).source_line is None
+
+
+def test_line_endless_is_not_shown() -> None:
+    document = parse_text("a: " + "x" * 5000, "a.yaml").documents[0]
+    assert document.source.locate(3).source_line is None
