@@ -7,15 +7,11 @@ from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import TypedDict
 
-from airflow_provider_runtime.core.catalog.definition import Definition
-from airflow_provider_runtime.core.catalog.loader import load_catalog
-from airflow_provider_runtime.core.errors import Location, Problem, raise_problems
 from airflow_provider_runtime.core.model.plan import PlanAggregate, PlanAppend, PlanOperation, PlanOutput, PlanUpdate
-from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.checked import CheckedOperation, CheckedProject, WorkingColumn
 from airflow_provider_runtime.core.planning.compile import CompiledOperations, compile_operations
 from airflow_provider_runtime.core.planning.lineage import OperationLineage, trace_lineage
-from airflow_provider_runtime.core.planning.project_check import ProjectChecks, explain_missing_project
+from airflow_provider_runtime.core.planning.validation import load_checked_project
 
 
 class ColumnDocument(TypedDict):
@@ -66,32 +62,21 @@ class Explanation(TypedDict):
 
 def explain_project(root: Path, reference: str, period: str | None = None) -> Explanation:
     """Explain a project of a catalog folder; raise its problems if it has any."""
-    loaded = load_catalog(root)
-    definition = loaded.catalog.find_project(reference)
-    if definition is None:
-        missing = explain_missing_project(loaded.catalog, reference)
-        if missing.location.file is None:
-            missing = Problem(missing.code, missing.message, missing.hint, Location(file=str(root)))
-        raise_problems([*loaded.problems, missing])
-        raise AssertionError("a missing project is an error")
-    checked = ProjectChecks(loaded.catalog).check(definition)
-    raise_problems(checked.problems)
-    timestamp = _find_timestamp(checked, definition, period)
+    checked = load_checked_project(root, reference)
+    timestamp = _find_timestamp(checked, period)
     return make_explanation(checked, compile_operations(checked, run_timestamp=timestamp), period)
 
 
-def _find_timestamp(checked: CheckedProject, definition: Definition[Project], period: str | None) -> datetime:
+def _find_timestamp(checked: CheckedProject, period: str | None) -> datetime:
     """Return the start of the day after the period, or now."""
     if period is None:
         return datetime.now(UTC).replace(microsecond=0)
     from airflow_provider_runtime.core.planning.periods import make_period_index
 
-    calendar = checked.catalog.find_calendar(definition.model.calendar)
-    if calendar is None:
-        message = f"calendar '{definition.model.calendar}' not found"
-        raise_problems([Problem("CATALOG_004", message, None, definition.locate("calendar"))])
-        raise AssertionError("an unknown calendar is an error")
-    found = make_period_index(calendar.model).get_period(period, definition.model.level)
+    project = checked.definition.model
+    calendar = checked.catalog.find_calendar(project.calendar)
+    assert calendar is not None
+    found = make_period_index(calendar.model).get_period(period, project.level)
     return datetime.combine(found.end_date + timedelta(days=1), time(), UTC)
 
 

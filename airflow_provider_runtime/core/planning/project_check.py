@@ -90,6 +90,10 @@ class ProjectChecks:
             self._under_way.discard(key)
         return self._done[key]
 
+    def list_checked(self) -> tuple[CheckedProject, ...]:
+        """Return every project that has been checked: asked for, or read through its registered dataset."""
+        return tuple(self._done.values())
+
     def find_dataset(self, reference: str, version: int | None) -> DatasetAnswer:
         """Look a dataset up in the catalog, then among what projects register."""
         answer = find_dataset_version(self.catalog, reference, version)
@@ -318,7 +322,5 @@ def _check_unused_selectors(context: ProjectContext) -> None:
             else:
                 context.report_in_selector(problem, code, message, None)
 
-
-find_runnable_name = explain_missing_project
 
 __all__ = ["ProjectChecks", "check_project", "check_runnable", "explain_missing_project"]

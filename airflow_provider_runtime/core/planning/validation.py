@@ -39,24 +39,39 @@ def validate_catalog(
     catalog = add_known_datasets(loaded.catalog, registered)
     if project is None:
         return _validate_all(catalog, loaded)
-    definition = catalog.find_project(project)
-    if definition is None:
-        return Validation(explain_missing(catalog, loaded, project), "")
-    checked = ProjectChecks(catalog).check(definition)
-    problems = _merge([*choose_needed(loaded, checked), *checked.problems])
-    return Validation(problems, f"project '{definition.model.name}' version {definition.model.version}")
+    checked, problems = _check_one(catalog, loaded, project)
+    if checked is None:
+        return Validation(problems, "")
+    model = checked.definition.model
+    return Validation(problems, f"project '{model.name}' version {model.version}")
+
+
+def load_checked_project(root: Path, reference: str) -> CheckedProject:
+    """Load and check one project with all that it needs; raise everything that is wrong with these."""
+    loaded = load_catalog(root)
+    checked, problems = _check_one(loaded.catalog, loaded, reference)
+    raise_problems(problems)
+    assert checked is not None
+    return checked
 
 
 def get_catalog_for_project(loaded: LoadResult, project: str) -> Catalog:
     """Return the catalog for a run of a project; raise what is wrong with the definitions that it needs."""
-    catalog = loaded.catalog
-    definition = catalog.find_project(project)
+    raise_problems(_check_one(loaded.catalog, loaded, project)[1])
+    return loaded.catalog
+
+
+def _check_one(
+    catalog: Catalog, loaded: LoadResult, reference: str
+) -> tuple[CheckedProject | None, tuple[Problem, ...]]:
+    """Check a project, and the projects whose registered datasets it reads."""
+    definition = catalog.find_project(reference)
     if definition is None:
-        raise_problems(explain_missing(catalog, loaded, project))
-        raise AssertionError("unreachable")
-    checked = ProjectChecks(catalog).check(definition)
-    raise_problems(_merge([*choose_needed(loaded, checked), *checked.problems]))
-    return catalog
+        return None, explain_missing(catalog, loaded, reference)
+    checks = ProjectChecks(catalog)
+    checked = checks.check(definition)
+    needed = [problem for found in checks.list_checked() for problem in choose_needed(loaded, found)]
+    return checked, _merge([*needed, *(problem for found in checks.list_checked() for problem in found.problems)])
 
 
 def add_known_datasets(catalog: Catalog, registered: Iterable[Mapping[str, object]]) -> Catalog:

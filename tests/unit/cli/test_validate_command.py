@@ -157,3 +157,16 @@ def test_missing_catalog_folder_is_an_error_and_no_traceback(tmp_path: Path) -> 
 
 def test_unknown_format_is_wrong_usage(catalog: Path) -> None:
     assert run(catalog, "--format", "xml").exit_code == 2
+
+
+def test_project_option_shows_mistakes_of_the_project_whose_output_it_reads(catalog: Path) -> None:
+    upstream = PROJECT.replace("close", "upstream").replace("amount * 2", "amonut") + (
+        "    - {seq: 20, name: keep, type: output,\n"
+        "       arguments: {destination: {datasource_id: lake, table: kept}, register_as_dataset: Kept}}\n"
+    )
+    (catalog / "upstream.yaml").write_text(upstream)
+    (catalog / "close.yaml").write_text(PROJECT.replace("dataset_id: gl", "dataset_id: Kept"))
+    errors = json.loads(run(catalog, "--project", "close", "--format", "json").stdout)["errors"]
+    assert [(error["code"], error["project"]) for error in errors] == [("EXPR_002", "upstream")]
+    (catalog / "upstream.yaml").write_text(upstream.replace("amonut", "amount"))
+    assert run(catalog, "--project", "close").exit_code == 0
