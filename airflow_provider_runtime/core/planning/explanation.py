@@ -82,7 +82,8 @@ def _find_timestamp(checked: CheckedProject, period: str | None) -> datetime:
 
 def make_explanation(checked: CheckedProject, compiled: CompiledOperations, period: str | None = None) -> Explanation:
     """Explain a checked and compiled project."""
-    operations = zip(checked.operations, compiled.operations, trace_lineage(checked), strict=True)
+    befores = [checked.input_columns, *(operation.columns_after for operation in checked.operations)]
+    operations = zip(checked.operations, compiled.operations, trace_lineage(checked), befores[:-1], strict=True)
     return Explanation(
         project=checked.definition.model.name,
         version=checked.definition.model.version,
@@ -102,7 +103,8 @@ def make_explanation(checked: CheckedProject, compiled: CompiledOperations, peri
         ],
         schema=_make_columns(checked.input_columns),
         operations=[
-            _make_operation(plan, operation, lineage, compiled.marks) for operation, plan, lineage in operations
+            _make_operation(plan, operation, lineage, _strip_marks(write_statement(plan, before), compiled.marks))
+            for operation, plan, lineage, before in operations
         ],
     )
 
@@ -115,11 +117,8 @@ def _make_columns(columns: Iterable[WorkingColumn]) -> list[ColumnDocument]:
 
 
 def _make_operation(
-    plan: PlanOperation, operation: CheckedOperation, lineage: OperationLineage, marks: Iterable[str]
+    plan: PlanOperation, operation: CheckedOperation, lineage: OperationLineage, sql: str
 ) -> OperationDocument:
-    sql = write_statement(plan)
-    for mark in marks:
-        sql = sql.replace(f"/*@{mark}*/ ", "").replace(f"/*@{mark}*/", "")
     return OperationDocument(
         seq=plan.seq,
         type=plan.type,
@@ -133,9 +132,16 @@ def _make_operation(
     )
 
 
-def write_statement(plan: PlanOperation) -> str:
+def _strip_marks(sql: str, marks: Iterable[str]) -> str:
+    for mark in marks:
+        sql = sql.replace(f"/*@{mark}*/", "")
+    return sql
+
+
+def write_statement(plan: PlanOperation, before: Iterable[WorkingColumn]) -> str:
     """Return an operation as one Spark SQL query over the working rows `@w`; system columns are left out."""
-    lines = ["SELECT", ",\n".join(f"  {item}" for item in _list_items(plan))]
+    known = frozenset(column.name for column in before)
+    lines = ["SELECT", ",\n".join(f"  {item}" for item in _list_items(plan, known))]
     lines.append(f"FROM `{plan.source if isinstance(plan, PlanAppend) else 'working'}` AS `@w`")
     lines += [f"LEFT JOIN `{join.table}` AS `@{join.alias}` ON {join.condition}" for join in plan.joins]
     conditions = [plan.where] if plan.where and not isinstance(plan, PlanUpdate) and plan.type != "delete" else []
@@ -149,16 +155,14 @@ def write_statement(plan: PlanOperation) -> str:
     return "\n".join(lines)
 
 
-def _list_items(plan: PlanOperation) -> list[str]:
+def _list_items(plan: PlanOperation, known: frozenset[str]) -> list[str]:
+    selected = "NOT `@w`.`_deleted`" + (f" AND ({plan.where})" if plan.where else "")
     if isinstance(plan, PlanUpdate):
-        selected = "NOT `@w`.`_deleted`" + (f" AND ({plan.where})" if plan.where else "")
-        return [
-            "`@w`.*",
-            *(
-                f"CASE WHEN {selected} THEN {item.sql} ELSE `@w`.`{item.column}` END AS `{item.column}`"
-                for item in plan.assignments
-            ),
-        ]
+        items = ["`@w`.*"]
+        for item in plan.assignments:
+            old = f"`@w`.`{item.column}`" if item.column in known else "NULL"
+            items.append(f"CASE WHEN {selected} THEN {item.sql} ELSE {old} END AS `{item.column}`")
+        return items
     if isinstance(plan, PlanOutput):
         return [f"`@w`.`{column.name}`" for column in plan.columns]
     if isinstance(plan, PlanAggregate):
@@ -168,7 +172,6 @@ def _list_items(plan: PlanOperation) -> list[str]:
             groups = [f"`@w`.`{name}`" for name in plan.group_by]
             return [*groups, *(f"{item.sql} AS `{item.column}`" for item in plan.aggregations)]
         return [f"{item.sql} AS `{item.column}`" for item in plan.columns]
-    selected = "NOT `@w`.`_deleted`" + (f" AND ({plan.where})" if plan.where else "")
     return ["`@w`.*", f"`@w`.`_deleted` OR ({selected}) AS `_deleted`"]
 
 

@@ -10,12 +10,11 @@ from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.errors import Location, Problem
 from airflow_provider_runtime.core.expr.checker import check_expression
 from airflow_provider_runtime.core.expr.scope import Scope
-from airflow_provider_runtime.core.model.dataset import Dataset, DatasetTarget, Lookup, TableTarget
+from airflow_provider_runtime.core.model.dataset import Dataset, DatasetTarget
 from airflow_provider_runtime.core.model.operation import AppendOperation, UpdateOperation
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.model.schema import NULL
 from airflow_provider_runtime.core.planning.checked import (
-    CheckedJoin,
     CheckedOperation,
     CheckedProject,
     Path,
@@ -25,9 +24,9 @@ from airflow_provider_runtime.core.planning.checks import CHECKERS, OperationCon
 from airflow_provider_runtime.core.planning.checks.context import (
     LookupUse,
     ProjectContext,
-    make_relation,
     make_table_use,
 )
+from airflow_provider_runtime.core.planning.checks.lookups import check_lookups, tell_missing
 from airflow_provider_runtime.core.planning.checks.wording import SELECTOR
 from airflow_provider_runtime.core.planning.checks.working import (
     SettledTypes,
@@ -157,7 +156,7 @@ def _walk(
     context.rests_on_broken = any(
         catalog.is_broken("dataset", name) for name in list_references(definition.model, source)
     )
-    _check_lookups(context, source)
+    check_lookups(context, source)
     indexed = sorted(enumerate(definition.model.operations), key=lambda pair: pair[1].seq)
     operations = [CHECKERS[operation.type](OperationContext(context, operation, index)) for index, operation in indexed]
     return context, operations
@@ -199,7 +198,7 @@ def _check_input(definition: Definition[Project], checks: ProjectChecks, problem
     project = definition.model
     answer = checks.find_dataset(project.input_dataset_id, project.input_dataset_version)
     if answer.definition is None:
-        told = _tell_missing("input dataset", project.input_dataset_id, project.input_dataset_version, answer)
+        told = tell_missing("input dataset", project.input_dataset_id, project.input_dataset_version, answer)
         if told is not None:
             code, message = told
             key = "input_dataset_version" if answer.reason == "version" else "input_dataset_id"
@@ -212,80 +211,6 @@ def _check_input(definition: Definition[Project], checks: ProjectChecks, problem
         definition.locate("input_dataset_id"),
         pinned=project.input_dataset_version,
     )
-
-
-def _tell_missing(what: str, reference: str, version: int | None, answer: DatasetAnswer) -> tuple[str, str] | None:
-    return {
-        "not_found": ("DATASET_001", f"{what} '{reference}' not found"),
-        "disabled": ("DATASET_002", f"{what} '{reference}' is disabled"),
-        "version": ("DATASET_003", f"{what} '{reference}' has no version {version}"),
-    }.get(answer.reason)
-
-
-def _check_lookups(context: ProjectContext, source: TableUse) -> None:
-    """Make the input dataset's lookups usable; what is wrong with them is told at the dataset."""
-    unknown: set[str] = set()
-    for index, lookup in enumerate(source.dataset.model.lookups):
-        use = _find_lookup_table(context, source, lookup, index)
-        if use is None:
-            unknown.add(lookup.alias)
-            continue
-        context.tables.append(use)
-        relation = make_relation(lookup.alias, "lookup", use.table)
-        join = _check_lookup_conditions(context, source, lookup, index, use)
-        context.lookups[lookup.alias] = LookupUse(relation, join)
-    context.unknown_aliases = frozenset(unknown)
-
-
-def _find_lookup_table(context: ProjectContext, source: TableUse, lookup: Lookup, index: int) -> TableUse | None:
-    place = source.dataset.locate("lookups", index, "target")
-    if isinstance(lookup.target, TableTarget):
-        return make_table_use(source.dataset, "lookup", lookup.alias, place, alias=lookup.alias, table=lookup.target)
-    answer = context.find_dataset(lookup.target.id, lookup.target.version)
-    if answer.definition is None:
-        told = _tell_missing("lookup dataset", lookup.target.id, lookup.target.version, answer)
-        if told is not None:
-            key = "version" if answer.reason == "version" else "id"
-            place = source.dataset.locate("lookups", index, "target", key)
-            context.problems.append(Problem(told[0], told[1], answer.hint, place))
-        return None
-    return make_table_use(
-        answer.definition, "lookup", lookup.target.id, place, alias=lookup.alias, pinned=lookup.target.version
-    )
-
-
-def _check_lookup_conditions(
-    context: ProjectContext, source: TableUse, lookup: Lookup, index: int, use: TableUse
-) -> CheckedJoin | None:
-    """Check the equalities of a lookup over the declared columns."""
-    relation = make_relation(lookup.alias, "lookup", use.table)
-    scope = Scope(WorkingSchema.start(source.table).relation, {lookup.alias: relation})
-    parts = []
-    for number, condition in enumerate(lookup.join_conditions):
-        path: Path = ("lookups", index, "join_conditions", number)
-        sides = (
-            (condition.source_column, scope.working, "source_column"),
-            (condition.target_column, relation, "target_column"),
-        )
-        unknown = [(name, side, key) for name, side, key in sides if name not in side.columns]
-        for name, side, key in unknown:
-            place = source.dataset.locate(*path, key)
-            message = f"unknown column '{name}' in the conditions of lookup '{lookup.alias}'"
-            context.problems.append(Problem("EXPR_002", message, suggest(name, side.columns), place))
-        if not unknown:
-            parts.append(
-                f"`{scope.working.name}`.`{condition.source_column}` = `{lookup.alias}`.`{condition.target_column}`"
-            )
-    if len(parts) < len(lookup.join_conditions):
-        return None
-    result = check_expression(" AND ".join(parts), scope, expect_boolean=True)
-    for problem in result.problems:
-        place = source.dataset.locate("lookups", index, "join_conditions")
-        message = f"the conditions of lookup '{lookup.alias}' cannot be compared: {problem.message}"
-        context.problems.append(Problem(problem.code, message, problem.hint, place))
-    if result.expression is None or result.problems:
-        return None
-    return CheckedJoin(lookup.alias, use, result.expression, ())
 
 
 def _check_only_null(context: ProjectContext) -> None:

@@ -77,6 +77,7 @@ def test_json_has_sql_schema_and_lineage(catalog: Path) -> None:
     assert "LEFT JOIN `join:10:fx` AS `@fx` ON `@w`.`currency` = `@fx`.`code`" in convert["spark_sql"]
     assert "2026-02-01" in convert["spark_sql"]
     assert "/*@" not in convert["spark_sql"]
+    assert "ELSE NULL END AS `converted`" in convert["spark_sql"]
     types = {column["name"]: column["type"] for column in total["schema"]}
     assert types["converted"] == "decimal(38,8)"
     assert convert["lineage"]["converted"] == ["FX.rates.rate", "GL.entries.amount"]
