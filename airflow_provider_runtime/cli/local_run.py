@@ -54,7 +54,7 @@ def make_failed_result(period: str, error: RuntimeProviderError, snapshot: Snaps
     """Return the result of a run that failed before or after Spark did its part."""
     problem = error.problems[0]
     place = problem.location
-    report = {
+    report: dict[str, Any] = {
         "run_id": snapshot.run_id if snapshot else None,
         "status": "failed",
         "period": period,
@@ -130,7 +130,12 @@ class LocalRunner:
             spark.interruptAll()
 
         def check() -> None:
-            check_attempt(self.registry, attempt)
+            try:
+                check_attempt(self.registry, attempt)
+            except RuntimeProviderError as error:
+                # The job knows nothing of our errors: it stops, and what is told is this one.
+                lost.append(error)
+                raise
 
         with keep_alive(self.registry, attempt, stop):
             job_snapshot = parse_snapshot(snapshot.content, snapshot.sha256)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 QUIET = {
     "spark.ui.enabled": "false",
     "spark.sql.warehouse.dir": ".runtime/warehouse",
-    "spark.driver.extraJavaOptions": "-Dlog4j2.level=ERROR",
+    "spark.log.level": "OFF",
 }
 """What a command of a person or a script needs of Spark and no more; every key can be set with --conf."""
 

@@ -13,7 +13,8 @@ from airflow_provider_runtime.core.catalog.definition import Kind, SourceMap
 from airflow_provider_runtime.core.catalog.documents import read_definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult, find_files, finish_catalog, load_catalog
 from airflow_provider_runtime.core.catalog.translate import translate_validation_error
-from airflow_provider_runtime.core.catalog.yaml_source import MAX_FILE_BYTES, Document, Node, parse_bytes
+from airflow_provider_runtime.core.catalog.yaml_nodes import Document, Node
+from airflow_provider_runtime.core.catalog.yaml_source import MAX_FILE_BYTES, parse_bytes
 from airflow_provider_runtime.core.errors import Location, Problem
 from airflow_provider_runtime.core.model.scenario import INLINE_KINDS, Scenario
 

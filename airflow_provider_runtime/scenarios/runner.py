@@ -100,10 +100,10 @@ class ScenarioRunner:
     def _execute(self, snapshot: Snapshot) -> dict[int, WrittenOutput]:
         from spark_jobs.errors import JobError
         from spark_jobs.executor import execute
-        from spark_jobs.sinks.capture import CapturingSinks
+        from spark_jobs.sinks.memory import MemorySinks
         from spark_jobs.snapshot import parse_snapshot
 
-        sinks = CapturingSinks()
+        sinks = MemorySinks()
         job_snapshot = parse_snapshot(snapshot.content, snapshot.sha256)
         try:
             execute(self._spark, job_snapshot, sinks)
@@ -116,8 +116,8 @@ class ScenarioRunner:
                 problems.append(Problem(problem.code, problem.message, problem.hint, place))
             raise_problems(problems)
         return {
-            seq: WrittenOutput(tuple(PlanColumn(name=n, type=t) for n, t in sinks.columns[seq]), sinks.rows[seq])
-            for seq in sinks.columns
+            seq: WrittenOutput(tuple(PlanColumn(name=c.name, type=c.type) for c in table.columns), table.rows)
+            for seq, table in sinks.tables.items()
         }
 
 
