@@ -13,6 +13,7 @@ from airflow_provider_runtime.cli.options import (
     project_option,
     registry_option,
 )
+from airflow_provider_runtime.core.errors import RuntimeProviderError
 
 
 @click.command("validate")
@@ -33,7 +34,12 @@ def command(
     """
     from airflow_provider_runtime.core.planning.validation import validate_catalog
 
-    registered = list_registered_datasets(registry) if registry else ()
+    try:
+        registered = list_registered_datasets(registry) if registry else ()
+    except RuntimeProviderError as error:
+        unplaced = [found if found.location.file else found.at(file=str(catalog)) for found in error.problems]
+        print_problems(unplaced, output_format, catalog)
+        context.exit(1)
     result = validate_catalog(catalog, project=project, registered=registered)
     print_problems(result.problems, output_format, catalog)
     if result.has_errors:

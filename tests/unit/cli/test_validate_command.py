@@ -170,3 +170,11 @@ def test_project_option_shows_mistakes_of_the_project_whose_output_it_reads(cata
     assert [(error["code"], error["project"]) for error in errors] == [("EXPR_002", "upstream")]
     (catalog / "upstream.yaml").write_text(upstream.replace("amonut", "amount"))
     assert run(catalog, "--project", "close").exit_code == 0
+
+
+def test_registry_that_cannot_be_opened_is_told_in_the_asked_format(catalog: Path) -> None:
+    result = run(catalog, "--registry", "nonsense://x", "--format", "json")
+    (error,) = json.loads(result.stdout)["errors"]
+    assert result.exit_code == 1
+    assert error["file"]
+    assert "nonsense" in error["message"]
