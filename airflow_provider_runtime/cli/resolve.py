@@ -5,11 +5,15 @@ from __future__ import annotations
 import sys
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from airflow_provider_runtime.cli.options import DEFAULT_REGISTRY, catalog_option, project_option, registry_option
 from airflow_provider_runtime.core.registry.ports import Registry
+
+if TYPE_CHECKING:
+    from airflow_provider_runtime.core.planning.snapshot import Snapshot
 
 
 class DayParameter(click.ParamType[date]):
@@ -49,7 +53,7 @@ class TimestampParameter(click.ParamType[datetime]):
 @click.option("--sandbox", metavar="ID", help="Datasource that a draft's outputs go below. [default: sandbox]")
 @click.option("--slices", metavar="URI", help="Slice store of registered datasets. [default: .runtime/slices]")
 @click.option("--allow-closed", is_flag=True, help="Accept a closed period.")
-@click.option("--output", type=click.Path(path_type=Path), help="File, or folder, to write the snapshot to.")
+@click.option("--output", metavar="FILE", help="File to write to; in a folder (or FILE/) it is <sha256>.json.")
 def command(
     catalog: Path,
     project: str,
@@ -60,7 +64,7 @@ def command(
     sandbox: str | None,
     slices: str | None,
     allow_closed: bool,
-    output: Path | None,
+    output: str | None,
 ) -> None:
     """Pin every version and location of a run into its snapshot, and print it.
 
@@ -91,7 +95,7 @@ def command(
     finally:
         if opened is not None:
             opened.close()
-    place = _write(snapshot.content, snapshot.sha256, output)
+    place = _write(snapshot, output)
     click.echo(f"sha256 {snapshot.sha256}{f' {place}' if place else ''}", err=True)
 
 
@@ -106,15 +110,19 @@ def find_registry(url: str | None) -> Registry | None:
     return open_registry(url)
 
 
-def _write(content: bytes, sha256: str, output: Path | None) -> Path | None:
+def _write(snapshot: Snapshot, output: str | None) -> str | None:
+    """Write the snapshot's bytes, and return where to; to standard output nothing but these bytes go."""
+    from airflow_provider_runtime.core.planning.snapshot_store import write_snapshot
+
     if output is None:
-        sys.stdout.buffer.write(content + (b"\n" if sys.stdout.isatty() else b""))
+        sys.stdout.buffer.write(snapshot.content + (b"\n" if sys.stdout.isatty() else b""))
         sys.stdout.buffer.flush()
         return None
-    target = output / f"{sha256}.json" if output.is_dir() or not output.suffix else output
+    if output.endswith("/") or Path(output).is_dir():
+        return write_snapshot(snapshot, output)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
+        Path(output).parent.mkdir(parents=True, exist_ok=True)
+        Path(output).write_bytes(snapshot.content)
     except OSError as error:
-        raise click.UsageError(f"cannot write {target}: {error.strerror}") from None
-    return target
+        raise click.UsageError(f"cannot write {output}: {error.strerror}") from None
+    return output

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -14,6 +14,7 @@ from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult
 from airflow_provider_runtime.core.errors import (
     DefinitionError,
+    Location,
     Problem,
     RuntimeProviderError,
     get_error_class,
@@ -63,6 +64,7 @@ from airflow_provider_runtime.core.planning.snapshot_document import (
     describe_choice,
     describe_definition,
     describe_resolvers,
+    hide_secrets,
     make_plan_table,
 )
 from airflow_provider_runtime.core.planning.validation import choose_needed, explain_missing
@@ -173,7 +175,7 @@ class _Builder:
         )
         used = compiled.used_tables if compiled else frozenset(use.key for use in checked.tables)
         choices = self._choose_all(checked, context, used)
-        definitions = self._list_definitions(checked)
+        definitions = self._find_definitions(checked)
         self._check_definitions(definitions)
         self._check_credentials(choices, destinations)
         self._raise()
@@ -325,22 +327,25 @@ class _Builder:
 
     # Definitions and credentials
 
-    def _list_definitions(self, checked: CheckedProject) -> tuple[UsedDefinition, ...]:
-        """Return the versioned definitions that this run uses; drafts and registered datasets may change."""
-        found: dict[tuple[str, str, int], UsedDefinition] = {}
-        datasets = [use.dataset for use in checked.tables if self.catalog.list_dataset_versions(use.dataset.model.id)]
-        projects = [] if self.is_draft else [self.definition]
-        used: list[Definition[Project] | Definition[Dataset] | Definition[Resolver]]
-        used = [*projects, *datasets, *self.resolvers.values()]
-        for definition in used:
-            key = (definition.kind, definition.model.id, definition.model.version)
-            found[key] = UsedDefinition(*key, definition.digest)
-        return tuple(found[key] for key in sorted(found))
+    def _find_definitions(self, checked: CheckedProject) -> dict[UsedDefinition, Location]:
+        """Return the versioned definitions that this run uses, and where they stand.
 
-    def _check_definitions(self, definitions: tuple[UsedDefinition, ...]) -> None:
-        if self.registry is not None and not self.is_draft:
-            changed = self.registry.check_definitions(definitions)
-            self.problems += [_adopt(problem, self.definition) for problem in changed]
+        A draft's run uses none: neither it nor what it is tried out on is settled. Registered datasets are not ours.
+        """
+        if self.is_draft:
+            return {}
+        datasets = [use.dataset for use in checked.tables if self.catalog.list_dataset_versions(use.dataset.model.id)]
+        used: list[Definition[Project] | Definition[Dataset] | Definition[Resolver]]
+        used = [self.definition, *datasets, *self.resolvers.values()]
+        found = {UsedDefinition(d.kind, d.model.id, d.model.version, d.digest): d.locate("version") for d in used}
+        return dict(sorted(found.items(), key=lambda item: (item[0].kind, item[0].id, item[0].version)))
+
+    def _check_definitions(self, definitions: Mapping[UsedDefinition, Location]) -> None:
+        if self.registry is None or not self.registry.check_definitions(tuple(definitions)):
+            return
+        for definition, place in definitions.items():
+            for problem in self.registry.check_definitions((definition,)):
+                self.problems.append(_adopt(replace(problem, location=place), self.definition))
 
     def _check_credentials(self, choices: dict[str, TableChoice], destinations: dict[int, PlanDestination]) -> None:
         if self.options.deploy_mode != "cluster" or self.is_offline:
@@ -375,7 +380,7 @@ class _Builder:
                 "version": project.version,
                 "digest": self.definition.digest,
             },
-            "project_snapshot": self.definition.raw,
+            "project_snapshot": hide_secrets(self.definition.raw),
             "period": {
                 "identifier": period.identifier,
                 "level": period.level,

@@ -6,11 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from airflow_provider_runtime.core.catalog.rules_secrets import URL_LOGIN, find_secret_word
+from airflow_provider_runtime.core.model.base import PlainValue
 from airflow_provider_runtime.core.model.plan import PlanColumn, PlanTable, PlanTemporal
 from airflow_provider_runtime.core.planning.pinning import Pin
 from airflow_provider_runtime.core.planning.resolution import ResolvedTable
 from airflow_provider_runtime.core.planning.resolver_choice import ResolverChoice
 from airflow_provider_runtime.core.registry.ports import UsedDefinition
+
+HIDDEN = "***"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +102,21 @@ def describe_choice(choice: TableChoice) -> dict[str, Any]:
 def describe_definition(found: UsedDefinition) -> dict[str, Any]:
     """Return a definition with the digest that it had when it was used."""
     return {"kind": found.kind, "id": found.id, "version": found.version, "digest": found.digest}
+
+
+def hide_secrets(raw: PlainValue) -> PlainValue:
+    """Return a project as it was written, without secrets in its airflow block, which passes anything to Spark."""
+    if not isinstance(raw, dict) or "airflow" not in raw:
+        return raw
+    return {**raw, "airflow": _hide(raw["airflow"])}
+
+
+def _hide(value: PlainValue) -> PlainValue:
+    if isinstance(value, list):
+        return [_hide(entry) for entry in value]
+    if not isinstance(value, dict):
+        return HIDDEN if isinstance(value, str) and URL_LOGIN.search(value) else value
+    return {
+        key: HIDDEN if find_secret_word(key) and not isinstance(entry, dict | list) else _hide(entry)
+        for key, entry in value.items()
+    }

@@ -138,6 +138,17 @@ def test_as_of_is_the_period_start_or_what_was_asked_for() -> None:
     assert resolve(RESOLVER, write_project(), options=asked).document["as_of"] == "2026-01-15"
 
 
+def test_project_snapshot_is_verbatim_but_for_secrets_meant_for_spark() -> None:
+    conf = (
+        "{spark.hadoop.fs.s3a.secret.key: canary-1, spark.x.url: 'jdbc:pg://u:canary-2@h/d', spark.memory: 2g, n: .6}"
+    )
+    snapshot = resolve(RESOLVER, write_project(selectors="{A: 'amount > 0'}", airflow=f"{{spark: {{conf: {conf}}}}}"))
+    assert b"canary" not in snapshot.content
+    shown = snapshot.document["project_snapshot"]
+    assert shown["selectors"] == {"A": "amount > 0"}
+    assert shown["airflow"]["spark"]["conf"]["spark.memory"] == "2g"
+
+
 def test_everything_wrong_is_reported_at_once() -> None:
     broken = CONVERT.replace("fx.rate", "fx.nothing").replace("dataset_id: FX rates", "dataset_id: fx")
     problems = list_problems(RESOLVER, write_project(broken + OUTPUT.replace("lake", "nowhere")), period="2026-13")
@@ -165,7 +176,7 @@ def test_draft_writes_below_the_sandbox_and_registers_nothing() -> None:
     assert output["destination"]["uri"].startswith("file:///catalog/sandbox/p1/")
     assert output["slice"] is None
     assert plan["settings"]["registers"] == {}
-    assert "project" not in {found["kind"] for found in plan["settings"]["definitions"]}
+    assert plan["settings"]["definitions"] == []
     named = replace(OPTIONS, sandbox="nowhere")
     assert list_problems(RESOLVER, write_project(status="draft"), options=named)[0].code == "PROJECT_002"
 
@@ -223,7 +234,9 @@ def test_definition_changed_after_use_is_catalog_005_but_drafts_may_change() -> 
     publish(registry, resolve(RESOLVER, write_project(), registry=registry))
     changed = write_project(CONVERT.replace("amount * fx.rate", "amount + fx.rate") + OUTPUT)
     problems = list_problems(RESOLVER, changed, registry=registry)
-    assert [(problem.code, problem.location.project) for problem in problems] == [("CATALOG_005", "conversion")]
+    assert [(problem.code, problem.location.file) for problem in problems] == [("CATALOG_005", "3.yaml")]
+    problems = list_problems(RESOLVER.replace("monthly", "other"), write_project(), registry=registry)
+    assert [(problem.code, problem.location.file) for problem in problems] == [("CATALOG_005", "2.yaml")]
     renamed = write_project(CONVERT.replace("name: convert", "name: another name") + OUTPUT)
     assert resolve(RESOLVER, renamed, registry=registry)
     draft = changed.replace("version: 1", "version: 1\n  status: draft")
