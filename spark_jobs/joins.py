@@ -45,7 +45,10 @@ class JoinCheck:
     side: JoinSide
     frame: DataFrame
     seq: int
-    mark: str
+    touched: str
+    """SQL over the row: whether it may be touched."""
+    picked: str = "TRUE"
+    """SQL over the row and a match: whether this match makes the row a touched one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +96,15 @@ def find_touched_rows(
     if not operation.where_aliases:
         condition = alive if operation.where is None else f"{alive} AND coalesce({operation.where}, FALSE)"
         flagged = frame.alias(WORKING).selectExpr("*", f"{condition} AS {quote_name(flag)}")
-        return _join_rest(flagged, operation, sides, flag, done=())
+        return _join_rest(flagged, operation, sides, flag)
     join = next(join for join in operation.joins if join.alias == operation.where_aliases[0])
     others = {alias_column(other.alias) for other in operation.joins if other.alias != join.alias}
     if len(operation.where_aliases) == 1 and not any(f"`{other}`" in join.condition for other in others):
-        flagged = _flag_by_one_alias(frame, operation, join, sides[join.alias], alive)
-        return _join_rest(flagged, operation, sides, flag, done=(join.alias,))
-    return _join_rest(_flag_by_many_aliases(frame, operation, sides, alive), operation, sides, flag, done=())
+        side = sides[join.alias]
+        flagged = _flag_by_one_alias(frame, operation, join, side, alive)
+        check = JoinCheck(join, side, frame, operation.seq, alive, f"coalesce({operation.where}, FALSE)")
+        return _join_rest(flagged, operation, sides, flag, check)
+    return _join_rest(_flag_by_many_aliases(frame, operation, sides, alive), operation, sides, flag)
 
 
 def _flag_by_one_alias(frame: DataFrame, operation: Operation, join: Join, side: JoinSide, alive: str) -> DataFrame:
@@ -159,21 +164,22 @@ def _null_struct(join: Join, side: JoinSide) -> str:
 
 
 def _join_rest(
-    frame: DataFrame, operation: Operation, sides: dict[str, JoinSide], flag: str, done: tuple[str, ...]
+    frame: DataFrame, operation: Operation, sides: dict[str, JoinSide], flag: str, done: JoinCheck | None = None
 ) -> TouchedRows:
     """Join what is left: together what is independent, after the others what uses an earlier alias."""
-    checks = tuple(JoinCheck(join, sides[join.alias], frame, operation.seq, operation.mark) for join in operation.joins)
-    waiting = [join for join in operation.joins if join.alias not in done]
+    waiting = [join for join in operation.joins if done is None or join is not done.join]
+    checks = [] if done is None else [done]
+    touched = f"`@w`.{quote_name(flag)}"
     while waiting:
         ready = _take_ready(waiting)
-        touched = f"`@w`.{quote_name(flag)}"
+        checks += [JoinCheck(join, sides[join.alias], frame, operation.seq, touched) for join in ready]
         subqueries = [
             f"{build_subquery(join, sides[join.alias], touched)} AS {quote_name(alias_column(join.alias))}"
             for join in ready
         ]
         frame = frame.alias(WORKING).selectExpr("*", *subqueries)
         waiting = [join for join in waiting if join not in ready]
-    return TouchedRows(frame, flag, tuple(alias_column(join.alias) for join in operation.joins), checks)
+    return TouchedRows(frame, flag, tuple(alias_column(join.alias) for join in operation.joins), tuple(checks))
 
 
 def _take_ready(waiting: list[Join]) -> list[Join]:

@@ -9,7 +9,7 @@ from pyspark.sql import functions
 from spark_jobs.columns import quote_name
 from spark_jobs.errors import JobError, shorten
 from spark_jobs.joins import JoinCheck, alias_column
-from spark_jobs.working import WORKING, touched_flag
+from spark_jobs.working import WORKING
 
 
 def find_double_match(checks: Iterable[JoinCheck]) -> JobError | None:
@@ -30,14 +30,18 @@ def _find_row(check: JoinCheck) -> dict[str, object] | None:
     join = check.join
     spark = check.frame.sparkSession
     right = spark.table(quote_name(check.side.view)).alias(alias_column(join.alias))
-    touched = check.frame.where(quote_name(touched_flag(check.seq))).alias(WORKING)
+    touched = check.frame.alias(WORKING).where(check.touched).alias(WORKING)
     keys = [functions.expr(f"CAST(`@w`.{quote_name(name)} AS string)").alias(name) for name in join.key]
     found = (
         touched.join(right, functions.expr(join.condition), "inner")
-        .select(functions.expr("`@w`.`_row_id`").alias("@id"), *keys)
+        .select(functions.expr("`@w`.`_row_id`").alias("@id"), functions.expr(check.picked).alias("@picked"), *keys)
         .groupBy("@id")
-        .agg(functions.count(functions.lit(1)).alias("@n"), *[functions.max(name).alias(name) for name in join.key])
-        .where("`@n` > 1")
+        .agg(
+            functions.expr("count(1)").alias("@n"),
+            functions.expr("bool_or(`@picked`)").alias("@any"),
+            *[functions.max(name).alias(name) for name in join.key],
+        )
+        .where("`@n` > 1 AND `@any`")
         .orderBy("@id")
         .first()
     )

@@ -20,6 +20,7 @@ SETTINGS: dict[str, str] = {
     "spark.sql.session.collation.default": "UTF8_BINARY",
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.parser.quotedRegexColumnNames": "false",
+    "spark.sql.variable.substitute": "false",
     "spark.sql.ansi.doubleQuotedIdentifiers": "false",
     "spark.sql.mapKeyDedupPolicy": "EXCEPTION",
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
@@ -39,7 +40,6 @@ SETTINGS: dict[str, str] = {
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.optimizer.scalarSubqueryUseSingleJoin": "true",
     # Building plans is most of the driver's work; call sites of Column objects are not worth their price.
-    "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 
 DEFAULT_SHUFFLE_PARTITIONS = "200"

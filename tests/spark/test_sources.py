@@ -1,0 +1,202 @@
+"""Files as sources: schemas, values, periods, row ids, and what reaches the scan."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import date, datetime
+from decimal import Decimal as D
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.errors import JobError
+from spark_jobs.sources import SourceContext, load_table
+from spark_jobs.snapshot import Table, build
+from tests.spark.plan_builders import files, memory, run, start, table
+
+TX = [
+    ("id", "string"),
+    ("n", "bigint"),
+    ("amount", "decimal(18,2)"),
+    ("day", "date"),
+    ("at", "timestamp"),
+    ("ok", "boolean"),
+]
+HEAD = "id,n,amount,day,at,ok"
+GOOD = 'a,1,1.50,2026-01-31,2026-01-31T10:00:00Z,true\n"",,,,,\n'
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_csv_values_arrive_typed_and_empty_is_null(spark: SparkSession, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", f"{HEAD},extra\n" + GOOD.replace("\n", ",x\n"))
+    plan = start(TX, files(path, "csv")).output("id", "n", "amount", "day", "at", "ok")
+    assert run(spark, plan).rows(10) == [
+        ("", None, None, None, None, None),
+        ("a", 1, D("1.50"), date(2026, 1, 31), datetime(2026, 1, 31, 10), True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("n", "1.5"), ("n", "x"), ("n", "9223372036854775808"), ("amount", "1.005"), ("amount", "x"),
+        ("amount", "0.0000000000000000000000000000000000000000001"), ("amount", "99999999999999999.00"), ("amount", "NaN"),
+        ("day", "2026-02-30"), ("day", "31.01.2026"), ("day", "2026-01-31 rubbish"), ("day", "2026"),
+        ("at", "yesterday"), ("at", "2026"), ("ok", "perhaps"),
+    ],
+)  # fmt: skip
+def test_csv_with_a_malformed_value_names_column_and_value(
+    spark: SparkSession, tmp_path: Path, column: str, value: str
+) -> None:
+    values = dict(zip(HEAD.split(","), GOOD.splitlines()[0].split(","), strict=True)) | {column: value}
+    path = write(tmp_path / "a.csv", f"{HEAD}\n{','.join(values.values())}\n")
+    plan = start(TX, files(path, "csv")).output("id", "n", "amount", "day", "at", "ok")
+    with pytest.raises(JobError, match="DATA_003") as caught:
+        run(spark, plan)
+    assert column in caught.value.message
+    assert value[:50] in caught.value.message
+    assert caught.value.mark == "input"
+
+
+def test_csv_trailing_zeros_beyond_the_scale_are_the_same_number(spark: SparkSession, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "id,amount\na,1.5000\nb,-.5\nc,+12\n")
+    plan = start([("id", "string"), ("amount", "decimal(18,2)")], files(path, "csv")).output("amount")
+    assert run(spark, plan).rows(10) == sorted([(D("1.50"),), (D("-0.50"),), (D("12.00"),)], key=repr)
+
+
+def test_json_values_are_exact(spark: SparkSession, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.json", '{"id": "a", "n": 7, "amount": 0.10}\n{"id": "b", "amount": 12345678901234.56}\n')
+    plan = start([("id", "string"), ("n", "bigint"), ("amount", "decimal(18,2)")], files(path, "json"))
+    rows = run(spark, plan.output("id", "n", "amount")).rows(10)
+    assert rows == [("a", 7, D("0.10")), ("b", None, D("12345678901234.56"))]
+
+
+def test_null_in_a_column_that_is_not_nullable_is_an_error(spark: SparkSession) -> None:
+    plan = start([("id", "string")], memory(["id"], ("a",), (None,)), required=("id",)).output("id")
+    with pytest.raises(JobError, match="DATA_003: NULL in column id"):
+        run(spark, plan)
+
+
+def test_schema_that_does_not_fit_lists_every_column(spark: SparkSession, tmp_path: Path) -> None:
+    spark.sql("SELECT 1.5D AS amount, '1' AS n, 'a' AS ID").write.parquet(str(tmp_path / "p"))
+    columns = [("id", "string"), ("n", "bigint"), ("amount", "decimal(18,2)")]
+    with pytest.raises(JobError) as caught:
+        run(spark, start(columns, files(tmp_path / "p")).output("id"))
+    assert caught.value.exit_code == 11
+    assert [(problem.code, problem.message.split(": ")[-1]) for problem in caught.value.problems] == [
+        ("DATA_002", "column 'id' is missing"),
+        ("DATA_002", "column 'n' is string, declared as integer"),
+        ("DATA_002", "column 'amount' is double, declared as decimal(18,2)"),
+    ]
+
+
+def test_parquet_types_widen_without_loss(spark: SparkSession, tmp_path: Path) -> None:
+    spark.sql(
+        "SELECT CAST(1 AS tinyint) AS a, CAST(2 AS int) AS b, CAST(1.5 AS decimal(4,1)) AS c, 7 AS d,"
+        " TIMESTAMP_NTZ'2026-01-01 10:00:00' AS e"
+    ).write.parquet(str(tmp_path / "p"))
+    columns = [("a", "bigint"), ("b", "bigint"), ("c", "decimal(18,2)"), ("d", "decimal(18,2)"), ("e", "timestamp")]
+    rows = run(spark, start(columns, files(tmp_path / "p")).output("a", "b", "c", "d", "e")).rows(10)
+    assert rows == [(1, 2, D("1.50"), D("7.00"), datetime(2026, 1, 1, 10))]
+
+
+def test_missing_location_follows_the_rule(spark: SparkSession, tmp_path: Path) -> None:
+    columns = [("id", "string")]
+    with pytest.raises(JobError, match="DATA_001"):
+        run(spark, start(columns, files(tmp_path / "none")).output("id"))
+    assert run(spark, start(columns, files(tmp_path / "none", on_missing="empty")).output("id")).rows(10) == []
+    plan = start(columns, memory(["id"], ("a",)))
+    plan.tables["b"] = table(columns, files(tmp_path / "none", "csv"), role="append")
+    with pytest.raises(JobError, match="APPEND_008"):
+        run(spark, plan.append("b", ("id", "string", "`@w`.`id`")).output("id"))
+
+
+def test_period_tables_are_filtered_or_take_the_period_of_their_location(spark: SparkSession, tmp_path: Path) -> None:
+    spark.sql("SELECT * FROM VALUES ('a', '2026-01'), ('b', '2026-02'), ('c', null) AS t(id, fiscal)").write.parquet(
+        str(tmp_path / "with")
+    )
+    spark.sql("SELECT 'x' AS id").write.parquet(str(tmp_path / "without"))
+    locations = (files(tmp_path / "with", period="2026-01"), files(tmp_path / "without", period="2026-02"))
+    plan = start([("id", "string")], *locations, mode="period", period_column="fiscal").output("id", "_period")
+    assert run(spark, plan).rows(10) == [("a", "2026-01"), ("x", "2026-02")]
+
+
+def test_bitemporal_table_is_read_as_of_the_day(spark: SparkSession) -> None:
+    rows = memory(
+        ["id", "_period_from", "_period_to"],
+        ("old", "2025-01-01", "2026-01-01"),
+        ("now", "2026-01-01", None),
+        ("bounded", "2025-12-31", "2026-01-02"),
+        ("next", "2026-01-02", None),
+    )
+    plan = start([("id", "string")], rows, mode="bitemporal")
+    plan.system = [*plan.system[:-1], ("_period_from", "date"), ("_period_to", "date")]
+    assert [row[0] for row in run(spark, plan.output("id", "_period_from")).rows(10)] == ["bounded", "now"]
+
+
+def read_ids(
+    spark: SparkSession, location: dict[str, object], columns: list[tuple[str, str]]
+) -> dict[tuple[object, ...], str]:
+    rows = run(spark, start(columns, location).output(*[name for name, _ in columns], "_row_id")).rows(10)
+    return {row[:-1]: row[-1] for row in rows}
+
+
+def test_parquet_row_ids_do_not_depend_on_splits_or_neighbours(spark: SparkSession, tmp_path: Path) -> None:
+    spark.range(5000).repartition(3).write.option("parquet.block.size", 4096).parquet(str(tmp_path / "one" / "p"))
+    spark.conf.set("spark.sql.files.maxPartitionBytes", "4096")
+    first = read_ids(spark, files(tmp_path / "one" / "p"), [("id", "bigint")])
+    spark.conf.set("spark.sql.files.maxPartitionBytes", str(1 << 27))
+    spark.conf.set("spark.sql.shuffle.partitions", "7")
+    (tmp_path / "one").rename(tmp_path / "moved elsewhere")
+    spark.range(5000, 5010).write.mode("append").parquet(str(tmp_path / "moved elsewhere" / "p"))
+    second = read_ids(spark, files(tmp_path / "moved elsewhere" / "p"), [("id", "bigint")])
+    assert len(set(first.values())) == 5000
+    assert len(set(second.values())) == 5010
+    assert first.items() <= second.items()
+    parsed = uuid.UUID(next(iter(first.values())))
+    assert parsed.version == 7
+    assert parsed.variant == uuid.RFC_4122
+    assert parsed.int >> 80 == 1769904000000
+
+
+def test_csv_row_ids_follow_the_content(spark: SparkSession, tmp_path: Path) -> None:
+    lines = [f"{index % 50},x" for index in range(200)]
+    write(tmp_path / "c" / "1.csv", "\n".join(["id,t", *lines]) + "\n")
+    plan = start([("id", "bigint"), ("t", "string")], files(tmp_path / "c", "csv")).output("id", "t", "_row_id")
+    first = run(spark, plan).rows(10)
+    write(tmp_path / "c" / "1.csv", "\n".join(["id,t", *lines[100:]]) + "\n")
+    write(tmp_path / "c" / "2.csv", "\n".join(["id,t", *lines[:100]]) + "\n")
+    spark.conf.set("spark.sql.shuffle.partitions", "9")
+    assert run(spark, plan).rows(10) == first
+    assert len({row[2] for row in first}) == 200
+
+
+def test_kept_row_ids_stay_and_nulls_are_made(spark: SparkSession) -> None:
+    plan = start([("id", "string")], memory(["id", "_row_id"], ("a", "r-1"), ("b", None))).output("id", "_row_id")
+    rows = run(spark, plan).rows(10)
+    assert rows[0] == ("a", "r-1")
+    assert uuid.UUID(rows[1][1]).version == 7
+
+
+def test_kept_row_ids_that_repeat_are_an_error(spark: SparkSession) -> None:
+    plan = start([("id", "string")], memory(["id", "_row_id"], ("a", "r-1"), ("b", "r-1"))).output("id")
+    with pytest.raises(JobError, match="DATA_003.*r-1"):
+        run(spark, plan)
+
+
+def test_scan_reads_needed_columns_of_the_period_only(spark: SparkSession, tmp_path: Path) -> None:
+    spark.range(10).selectExpr("id", "'2026-01' AS _period", "'x' AS unused", "id AS used").write.parquet(
+        str(tmp_path / "p")
+    )
+    document = table([("used", "bigint"), ("unused", "string")], files(tmp_path / "p"), role="input", mode="period")
+    context = SourceContext(spark, "2026-01", date(2026, 1, 1), lambda _: {})
+    frame = load_table(context, build(Table, document)).frame.where("used > 3").select("used")
+    text = frame._jdf.queryExecution().executedPlan().toString()
+    assert "PushedFilters: [IsNotNull(_period), EqualTo(_period,2026-01)" in text
+    assert "ReadSchema: struct<_period:string,used:bigint>" in text
