@@ -91,7 +91,7 @@ def command(
     )
     opened = find_registry(registry)
     try:
-        snapshot = build_snapshot(load_catalog(catalog), project, period, options, registry=opened)
+        snapshot = build_snapshot(load_catalog(catalog, project=project), project, period, options, registry=opened)
     finally:
         if opened is not None:
             opened.close()

@@ -21,6 +21,7 @@ GREGORIAN_ID = "gregorian"
 GREGORIAN_LEVELS = ("year", "quarter", "month", "day")
 RANGE_SEPARATOR = ".."
 _SHOWN = 8
+_LONGEST_SHOWN = 80
 
 
 class PeriodIndex(ABC):
@@ -83,10 +84,9 @@ class PeriodIndex(ABC):
             raise self._error(
                 f"period {identifier!r} is a {other.level}, expected a {level}", self._hint_level(other, level)
             )
-        what = "period" if level is None else level
-        raise self._error(
-            f"{what} {identifier!r} is not in the calendar {self.calendar_id!r}", self._suggest(identifier, level)
-        )
+        what, shown = level or "period", identifier[:_LONGEST_SHOWN]
+        hint = "name one period" if RANGE_SEPARATOR in shown else self._suggest(shown, level)
+        raise self._error(f"{what} {shown!r} is not in the calendar {self.calendar_id!r}", hint)
 
     def is_finer(self, level: str, than: str) -> bool:
         """Say whether a level stands below another."""

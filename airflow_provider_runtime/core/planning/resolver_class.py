@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 
 from airflow_provider_runtime.core.errors import Problem, ResolveError
 from airflow_provider_runtime.core.model.period import Period
+from airflow_provider_runtime.core.planning.locations import hide_control_characters
+
+_LONGEST = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ def call_resolver_class(name: str, request: ResolveRequest) -> tuple[Location, .
     try:
         answer = resolver.resolve(request)  # type: ignore[attr-defined]
     except Exception as error:
-        raise _fail(name, f"raised {type(error).__name__}: {error}") from error
+        raise _fail(name, f"raised {_describe(error)}") from error
     if not isinstance(answer, list | tuple) or not all(isinstance(found, Location) for found in answer):
         raise _fail(name, "did not return a list of Location")
     return tuple(answer)
@@ -58,9 +61,13 @@ def _make_resolver(name: str) -> object:
     try:
         return getattr(importlib.import_module(module_name), class_name)()
     except Exception as error:
-        message = f"resolver class '{name}' cannot be loaded: {type(error).__name__}: {error}"
+        message = f"resolver class '{name}' cannot be loaded: {_describe(error)}"
         hint = "write it as module.Class, and see that the module can be imported here"
         raise ResolveError(Problem("RESOLVE_001", message, hint)) from error
+
+
+def _describe(error: Exception) -> str:
+    return hide_control_characters(f"{type(error).__name__}: {error}")[:_LONGEST]
 
 
 def _fail(name: str, what: str) -> ResolveError:

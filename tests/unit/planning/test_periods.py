@@ -194,3 +194,9 @@ def test_range_backwards_says_how_to_write_it() -> None:
 def test_iterate_yields_only_periods_that_start_inside() -> None:
     found = INDEX.iterate("quarter", date(2026, 1, 2), date(2026, 7, 1))
     assert [p.identifier for p in found] == ["2026-Q2", "2026-Q3"]
+
+
+def test_identifier_that_is_long_or_a_range_is_refused_in_short() -> None:
+    index = make_period_index(make_fiscal_calendar())
+    assert len(get_hint(index, "FY" * 100_000)) < 300
+    assert "name one period" in get_hint(INDEX, "2026-01..2026-02", "month")
