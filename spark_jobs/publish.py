@@ -37,7 +37,7 @@ REFUSED_SIGNS = (
     "Permission denied",
     "Mkdirs failed",
     "Read-only file system",
-    "Not a directory",
+    "ot a directory",
     "FileNotFoundException",
 )
 DATABASE_SIGNS = ("SQLException", "BatchUpdateException", "PSQLException")
@@ -82,9 +82,14 @@ class Publication:
     def publish(self) -> tuple[OutputReport, ...]:
         """Let all outputs take the place of what was there; to be called when every operation has succeeded."""
         outputs = list(self._outputs.values())
-        for step in (Output.seal, Output.check, Output.publish_slice, Output.publish):
-            for output in outputs:
-                step(output)
+        for output in outputs:
+            output.seal()
+        for output in outputs:
+            output.check()
+        for output in outputs:
+            output.publish_slice()
+        for output in outputs:
+            output.publish()
         for output in outputs:
             output.clean()
         return tuple(output.make_report() for output in outputs)
@@ -202,6 +207,9 @@ class Output:
         except JobError as error:
             raise error if error.mark is not None else self._place(error) from error
         except OSError as failure:
+            if isinstance(failure, FileNotFoundError):
+                # Staged files that are gone were taken away by a newer attempt.
+                self.check()
             raise self._make_write_error(failure.strerror or str(failure)) from failure
         except (PySparkException, Py4JError) as failure:
             raise self._make_write_error(shorten(str(failure))) from failure

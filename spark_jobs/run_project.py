@@ -27,7 +27,7 @@ from spark_jobs.translation import translate
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from spark_jobs.executor import OperationReport
+    from spark_jobs.report import OperationReport
 
 Progress = Callable[[str], None]
 

@@ -99,7 +99,7 @@ class FileTable:
             if not self._holds(staged_uri):
                 self._swap(staged_uri)
         except OSError as failure:
-            raise self._explain(failure, staged_uri) from failure
+            raise self._explain(failure) from failure
 
     @property
     def _period_uri(self) -> str:
@@ -165,9 +165,12 @@ class FileTable:
         """Return names and sizes of what readers see in a folder."""
         return {entry.name: entry.size for entry in self.storage.list(folder) if not _is_hidden(entry.name)}
 
-    def _explain(self, failure: OSError, staged_uri: str) -> JobError:
-        if isinstance(failure, FileNotFoundError) and not self.storage.exists(staged_uri):
-            return make_replaced_error(self.token)
+    def _explain(self, failure: OSError) -> JobError:
+        """Tell a swap that a newer attempt made impossible from one that the file system did."""
+        try:
+            self.area.check()
+        except JobError as replaced:
+            return replaced
         return make_write_error(self.uri, failure.strerror or str(failure))
 
 

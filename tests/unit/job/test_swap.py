@@ -1,0 +1,220 @@
+"""The staged swap and its fence, with plain files in place of Spark's."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.errors import JobError
+from spark_jobs.sinks.attempts import Attempt, StagingArea
+from spark_jobs.sinks.path import FileTable
+from spark_jobs.storage import LocalStorage, join_uri
+
+STEPS = ("make_folder", "move", "exchange", "replace_file", "list", "exists", "delete", "compute_digest")
+SHAPES = pytest.mark.parametrize(("before", "after"), [(1, 1), (1, 3), (3, 1), (3, 3), (0, 1), (0, 3)])
+MODES = pytest.mark.parametrize("overwrite", [False, True])
+STORAGES = pytest.mark.parametrize("can_exchange", [True, False])
+
+
+class Publisher:
+    """One attempt that stages texts and publishes them."""
+
+    def __init__(self, table: Path, token: int, *, overwrite: bool = False, can_exchange: bool = True) -> None:
+        self.storage = LocalStorage() if can_exchange else StorageWithoutExchange()
+        attempt = Attempt(token, "fx", "2026-01", "a" * 64)
+        self.area = StagingArea(self.storage, f"file://{table}", attempt)
+        self.table = FileTable(self.storage, self.area, f"file://{table}", "2026-01", overwrite, token)
+        self.staged = join_uri(self.area.folder, "50")
+        self._token = token
+
+    def stage(self, text: str, files: int) -> None:
+        folder = Path(self.staged.removeprefix("file://"))
+        folder.mkdir(parents=True, exist_ok=True)
+        names = ["part-00000.txt"] if files == 1 else [f"part-{n}-{self._token}.txt" for n in range(files)]
+        for name in names:
+            (folder / name).write_text(text)
+
+    def run(self, text: str, files: int) -> None:
+        self.area.claim()
+        self.stage(text, files)
+        self.table.publish(self.staged)
+        self.area.empty()
+
+
+class StorageWithoutExchange(LocalStorage):
+    def exchange(self, first: str, second: str) -> bool:
+        return False
+
+
+def read_table(table: Path) -> list[str]:
+    return [path.read_text() for path in sorted(table.glob("period=2026-01/*"))]
+
+
+@SHAPES
+@MODES
+@STORAGES
+def test_publish_over_any_shape_shows_the_new_files_only(
+    tmp_path: Path, before: int, after: int, overwrite: bool, can_exchange: bool
+) -> None:
+    table = tmp_path / "fx"
+    if before:
+        Publisher(table, 1).run("old", before)
+    Publisher(table, 2, overwrite=overwrite, can_exchange=can_exchange).run("new", after)
+    assert read_table(table) == ["new"] * after
+    assert os.listdir(table) == ["period=2026-01"]
+
+
+@SHAPES
+@MODES
+@STORAGES
+@pytest.mark.parametrize("step", STEPS)
+def test_zombie_stopped_at_any_step_lets_the_newer_attempt_stand(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    before: int,
+    after: int,
+    overwrite: bool,
+    can_exchange: bool,
+    step: str,
+) -> None:
+    """Runs a whole newer attempt right before each file system call of an older attempt's publication."""
+    for position in range(100):
+        table = tmp_path / str(position)
+        if before:
+            Publisher(table, 1).run("old", before)
+        zombie = Publisher(table, 2, overwrite=overwrite, can_exchange=can_exchange)
+        newer = Publisher(table, 3, overwrite=overwrite, can_exchange=can_exchange)
+        zombie.area.claim()
+        zombie.stage("zombie", after)
+        reached = call_at(monkeypatch, step, position, lambda newer=newer: newer.run("new", after))
+        try:
+            zombie.table.publish(zombie.staged)
+        except JobError as refused:
+            assert refused.code == "RUN_002"
+        finally:
+            monkeypatch.undo()
+        if not reached:
+            assert read_table(table) == ["zombie"] * after
+            return
+        assert read_table(table) == ["new"] * after
+    pytest.fail("the publication never came to an end")
+
+
+@SHAPES
+@MODES
+@STORAGES
+@pytest.mark.parametrize("step", STEPS)
+def test_crash_at_any_step_is_completed_by_the_retry(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    before: int,
+    after: int,
+    overwrite: bool,
+    can_exchange: bool,
+    step: str,
+) -> None:
+    for position in range(100):
+        table = tmp_path / str(position)
+        if before:
+            Publisher(table, 1).run("old", before)
+        crashing = Publisher(table, 2, overwrite=overwrite, can_exchange=can_exchange)
+        reached = call_at(monkeypatch, step, position, crash)
+        try:
+            crashing.run("new", after)
+        except KeyboardInterrupt:
+            assert read_table(table) in (["old"] * before, ["new"] * after) or not can_exchange
+        finally:
+            monkeypatch.undo()
+        Publisher(table, 3, overwrite=overwrite, can_exchange=can_exchange).run("new", after)
+        assert read_table(table) == ["new"] * after
+        staging = tmp_path / f".{position}.runtime" / "staging"
+        assert [path for path in staging.rglob("*") if path.is_file()] == []
+        if not reached:
+            return
+    pytest.fail("the publication never came to an end")
+
+
+@pytest.mark.parametrize("files", [1, 4])
+@STORAGES
+def test_reader_that_polls_sees_old_or_new_never_a_mixture(tmp_path: Path, files: int, can_exchange: bool) -> None:
+    table = tmp_path / "fx"
+    Publisher(table, 1).run("x", files)
+    stop = threading.Event()
+    seen: set[tuple[str, ...]] = set()
+    moved = 0
+
+    def poll() -> None:
+        nonlocal moved
+        while not stop.is_set():
+            try:
+                names = sorted(os.listdir(table / "period=2026-01"))
+                seen.add(tuple((table / "period=2026-01" / name).read_text() for name in names))
+            except FileNotFoundError:
+                moved += 1
+
+    reader = threading.Thread(target=poll)
+    reader.start()
+    try:
+        for token in range(2, 300):
+            Publisher(table, token, can_exchange=can_exchange).run("xy"[token % 2], files)
+    finally:
+        stop.set()
+        reader.join()
+    assert seen <= {("x",) * files, ("y",) * files}
+    assert len(seen) == 2
+    if files == 1:
+        assert moved == 0
+
+
+@pytest.mark.parametrize("files", [1, 3])
+def test_equal_files_are_found_and_left_alone(tmp_path: Path, files: int) -> None:
+    table = tmp_path / "fx"
+    Publisher(table, 1).run("same", files)
+    before = [path.stat().st_ino for path in sorted(table.rglob("*"))]
+    Publisher(table, 2).run("same", files)
+    assert [path.stat().st_ino for path in sorted(table.rglob("*"))] == before
+
+
+def test_older_attempt_that_begins_late_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+    Publisher(tmp_path / "fx", 5).run("new", 1)
+    older = Publisher(tmp_path / "fx", 4)
+    with pytest.raises(JobError, match="RUN_002"):
+        older.area.claim()
+    assert not Path(older.area.folder.removeprefix("file://")).exists()
+
+
+def test_second_driver_with_the_same_token_replaces_the_first(tmp_path: Path) -> None:
+    first, second = Publisher(tmp_path / "fx", 4), Publisher(tmp_path / "fx", 4)
+    first.area.claim()
+    first.stage("first", 1)
+    second.area.claim()
+    second.stage("second", 1)
+    with pytest.raises(JobError, match="RUN_002"):
+        first.table.publish(first.staged)
+    second.table.publish(second.staged)
+    assert read_table(tmp_path / "fx") == ["second"]
+
+
+def crash() -> None:
+    raise KeyboardInterrupt
+
+
+def call_at(monkeypatch: pytest.MonkeyPatch, step: str, position: int, interrupt: Callable[[], None]) -> Sequence[bool]:
+    """Have something happen right before the call number `position` of a step; the result is filled when it did."""
+    original = getattr(LocalStorage, step)
+    calls: list[str] = []
+    reached: list[bool] = []
+
+    def stop(self: LocalStorage, *arguments: str) -> object:
+        calls.append(step)
+        if len(calls) == position + 1 and not reached:
+            reached.append(True)
+            interrupt()
+        return original(self, *arguments)
+
+    monkeypatch.setattr(LocalStorage, step, stop)
+    return reached
