@@ -202,7 +202,7 @@ def _load(catalog: Path, project: str, registry: Registry) -> Catalog:
 
     found = (registry.find_version(summary.dataset_id) for summary in registry.list_datasets())
     registered = [dict(version.definition) for version in found if version is not None]
-    loaded = load_catalog(catalog)
+    loaded = load_catalog(catalog, project=project)
     get_catalog_for_project(type(loaded)(add_known_datasets(loaded.catalog, registered), loaded.problems), project)
     return loaded.catalog
 

@@ -115,7 +115,7 @@ class ResolveOperator(BaseOperator):
         from airflow_provider_runtime.core.catalog.loader import load_catalog
         from airflow_provider_runtime.core.planning.validation import validate_catalog
 
-        loaded = load_catalog(path)
+        loaded = load_catalog(path, project=self.project)
         definition = loaded.catalog.find_project(self.project)
         if definition is None or loaded.problems:
             # Something is wrong somewhere: it stops this task only if the project needs it.

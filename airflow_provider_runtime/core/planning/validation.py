@@ -35,7 +35,7 @@ def validate_catalog(
     root: Path, *, project: str | None = None, registered: Iterable[Mapping[str, object]] = ()
 ) -> Validation:
     """Check every definition of a folder, or with `project` those that this project needs."""
-    loaded = load_catalog(root)
+    loaded = load_catalog(root, project=project)
     catalog = add_known_datasets(loaded.catalog, registered)
     if project is None:
         return _validate_all(catalog, loaded)
@@ -48,7 +48,7 @@ def validate_catalog(
 
 def load_checked_project(root: Path, reference: str) -> CheckedProject:
     """Load and check one project with all that it needs; raise everything that is wrong with these."""
-    loaded = load_catalog(root)
+    loaded = load_catalog(root, project=reference)
     checked, problems = _check_one(loaded.catalog, loaded, reference)
     raise_problems(problems)
     assert checked is not None
