@@ -55,6 +55,8 @@ class TextFormats:
 
     date: str | None = None
     timestamp: str | None = None
+    empty_is_null: bool = False
+    """That an empty text is NULL where it is not one of a string column."""
 
 
 def quote_name(name: str) -> str:
@@ -134,6 +136,8 @@ def build_column(
 def _cast_text(column: Wanted, reference: str, comment: str, mark: str, formats: TextFormats) -> str:
     if column.type == "string":
         return reference
+    if formats.empty_is_null:
+        reference = f"nullif({reference}, '')"
     cast = f"CAST({comment} {reference} AS {column.type})"
     malformed = _raise_malformed(column, reference, mark)
     if column.type in ("date", "timestamp"):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Observation, functions
 
 from spark_jobs.columns import quote_name
-from spark_jobs.errors import JobError, Problem
+from spark_jobs.errors import JobError, Problem, shorten
 from spark_jobs.joins import JoinCheck, JoinSide, TouchedRows, find_touched_rows
 from spark_jobs.matches import find_double_match
 from spark_jobs.operations.aggregate import group_rows
@@ -23,8 +23,9 @@ from spark_jobs.operations.append import read_source_rows
 from spark_jobs.operations.delete import delete_rows
 from spark_jobs.operations.output import select_output
 from spark_jobs.operations.update import update_rows
+from spark_jobs.plan_reading import needs_row_ids
 from spark_jobs.report import OperationReport
-from spark_jobs.row_ids import POSITION, hash_keys
+from spark_jobs.row_ids import POSITION, find_repeated, hash_keys
 from spark_jobs.session import configure_session
 from spark_jobs.snapshot import (
     AggregateOperation,
@@ -104,7 +105,9 @@ class Execution:
         self._plan = snapshot.plan
         self._sinks = sinks
         self._progress = progress
-        self._sources = SourceContext(spark, snapshot.period.identifier, snapshot.as_of, credentials)
+        self._sources = SourceContext(
+            spark, snapshot.period.identifier, snapshot.as_of, credentials, needs_row_ids(self._plan)
+        )
         self._timestamp = format_timestamp(snapshot)
         self._token = uuid.uuid4().hex[:12]
         self._loaded: dict[str, LoadedTable] = {}
@@ -165,6 +168,8 @@ class Execution:
 
     def _load_input(self) -> WorkingDataset:
         loaded = self._loaded[self._plan.input]
+        if "_row_id" in loaded.kept:
+            self._refuse_repeated_ids(loaded)
         columns = complete_loaded_rows(loaded, self._snapshot, self._plan.input_columns)
         flags = [added_flag(0)]
         columns.append(f"TRUE AS {quote_name(added_flag(0))}")
@@ -173,6 +178,17 @@ class Execution:
             columns.append(f"coalesce(`@w`.`_deleted`, FALSE) AS {quote_name(DELETED_BEFORE)}")
         frame = loaded.frame.alias(WORKING).selectExpr(*columns)
         return WorkingDataset([Part(frame, tuple(flags))], self._plan.input_columns)
+
+    def _refuse_repeated_ids(self, loaded: LoadedTable) -> None:
+        repeated = find_repeated(loaded.frame.select("_row_id"))
+        if repeated is not None:
+            raise JobError(
+                "DATA_003",
+                f"table '{loaded.table.table}': more than one row has the _row_id {shorten(repeated, 80)}",
+                hint="row ids that a source brings along must be unique",
+                mark=loaded.table.mark,
+                column="_row_id",
+            )
 
     def _apply(self, working: WorkingDataset, operation: AnyOperation, ordinal: int) -> None:
         if isinstance(operation, UpdateOperation):

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from pyspark.sql import functions
+
 from spark_jobs.columns import quote_name
 
 if TYPE_CHECKING:
@@ -54,3 +56,14 @@ def number_by_content(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
     place = f"row_number() OVER (PARTITION BY `@hash` ORDER BY xxhash64('1', {content})) - 1"
     filled = f"coalesce({position}, shiftleft(`@hash`, {ORDINAL_BITS}) | {place})"
     return hashed.selectExpr(*[quote_name(column) for column in columns], f"{filled} AS {position}")
+
+
+def find_repeated(frame: DataFrame) -> str | None:
+    """Return a row id that more than one row has kept; hashes are counted first, which is quicker than texts."""
+    kept = frame.where("_row_id IS NOT NULL")
+    hashes = kept.groupBy(functions.expr("xxhash64(_row_id)").alias("hash")).count().where("count > 1").limit(100)
+    if hashes.isEmpty():
+        return None
+    suspects = kept.join(hashes, functions.expr("xxhash64(_row_id) = hash"), "left_semi")
+    found = suspects.groupBy("_row_id").count().where("count > 1").orderBy("_row_id").first()
+    return None if found is None else str(found["_row_id"])

@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 
     from spark_jobs.snapshot import Location
 
-CSV_OPTIONS = {"header": "true", "mode": "FAILFAST", "enforceSchema": "false", "columnPruning": "false"}
+CSV_OPTIONS = {
+    "header": "true",
+    "mode": "FAILFAST",
+    "enforceSchema": "false",
+    "columnPruning": "false",
+    # Nothing between two delimiters is NULL, and "" is the empty text; Spark's default takes both for NULL.
+    "nullValue": "\x01NULL\x01",
+}
 JSON_OPTIONS = {"mode": "FAILFAST"}
 ROW_INDEX_BITS = 34
 HASH_BITS = 28
@@ -30,9 +37,9 @@ class MissingDataError(Exception):
 
 
 def read_files(
-    spark: SparkSession, location: Location, *, names: Iterable[str], key: str, credentials: Mapping[str, str]
+    spark: SparkSession, location: Location, *, names: Iterable[str], key: str | None, credentials: Mapping[str, str]
 ) -> Relation:
-    """Return the rows at a location; `key` tells it from the table's other locations whatever their order."""
+    """Return the rows at a location; `key` tells it from the table's other locations, None when nobody numbers."""
     options = {**location.options, **credentials}
     try:
         if location.format == "csv":
@@ -44,7 +51,7 @@ def read_files(
         if (error.getCondition() or "").split(".")[0] in _MISSING:
             raise MissingDataError(location.uri) from error
         raise
-    position = _number_rows(frame, location, key) if location.format == "parquet" else None
+    position = _number_rows(frame, location, key) if location.format == "parquet" and key is not None else None
     return Relation(frame, location, position=position)
 
 
@@ -59,7 +66,7 @@ def _read_csv(spark: SparkSession, location: Location, options: Mapping[str, str
     frame = _load(spark.read.format("csv").options(**settings), location)
     if str(settings["header"]).lower() != "true" and len(frame.columns) == len(names):
         frame = frame.toDF(*names)
-    return Relation(frame, location, is_text=True, formats=_read_formats(options))
+    return Relation(frame, location, is_text=True, formats=_read_formats(options, empty_is_null=True))
 
 
 def _read_json(spark: SparkSession, location: Location, options: Mapping[str, str], names: Iterable[str]) -> Relation:
@@ -70,9 +77,9 @@ def _read_json(spark: SparkSession, location: Location, options: Mapping[str, st
     return Relation(frame, location, is_text=True, formats=_read_formats(options))
 
 
-def _read_formats(options: Mapping[str, str]) -> TextFormats:
+def _read_formats(options: Mapping[str, str], *, empty_is_null: bool = False) -> TextFormats:
     lower = {key.lower(): value for key, value in options.items()}
-    return TextFormats(lower.get("dateformat"), lower.get("timestampformat"))
+    return TextFormats(lower.get("dateformat"), lower.get("timestampformat"), empty_is_null)
 
 
 def _number_rows(frame: DataFrame, location: Location, key: str) -> str:

@@ -34,6 +34,8 @@ class SourceContext:
     run_period: str
     as_of: date
     credentials: Credentials
+    needs_positions: bool = True
+    """That somebody wants row ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def load_table(context: SourceContext, table: Table) -> LoadedTable:
         raise JobError.of(problems)
     frames = [_shape_relation(context, table, wanted, relation) for relation in relations]
     frame = reduce(lambda left, right: left.unionByName(right), frames) if frames else _make_empty(context, wanted)
-    if table.role in ("input", "append") and any(relation.position is None for relation in relations):
+    if _is_numbered(context, table) and any(relation.position is None for relation in relations):
         frame = number_by_content(frame, [column.name for column in wanted])
     return LoadedTable(
         table,
@@ -85,15 +87,20 @@ def load_table(context: SourceContext, table: Table) -> LoadedTable:
     )
 
 
+def _is_numbered(context: SourceContext, table: Table) -> bool:
+    return context.needs_positions and table.role in ("input", "append")
+
+
 def _open_locations(context: SourceContext, table: Table, wanted: tuple[Wanted, ...]) -> list[Relation | None]:
     keys: dict[str, int] = {}
     opened, problems = [], []
+    numbered = _is_numbered(context, table)
     for ordinal, location in enumerate(table.locations):
         name = location.period or ""
         key = f"{name}/{keys.setdefault(name, 0)}"
         keys[name] += 1
         try:
-            opened.append(_open_location(context, location, wanted, ordinal, key))
+            opened.append(_open_location(context, location, wanted, ordinal, key if numbered else None))
         except MissingDataError:
             opened.append(None)
             if location.on_missing == "error":
@@ -113,7 +120,7 @@ def _describe_failure(table: Table, what: str, *, missing: bool = False) -> Prob
 
 
 def _open_location(
-    context: SourceContext, location: Location, wanted: tuple[Wanted, ...], ordinal: int, key: str
+    context: SourceContext, location: Location, wanted: tuple[Wanted, ...], ordinal: int, key: str | None
 ) -> Relation | None:
     if location.kind == "memory":
         if not location.columns:
