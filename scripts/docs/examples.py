@@ -1,0 +1,52 @@
+"""The examples of operations: their YAML and tables before and after, taken from scenarios that the tests run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+from airflow_provider_runtime.core.model.scenario import Scenario
+from airflow_provider_runtime.scenarios.loading import load_scenarios
+
+FILE = Path(__file__).resolve().parents[2] / "tests" / "scenarios" / "documented_operations.yaml"
+SHOWN = re.compile(r" *# begin\n(.*?) *# end\n", re.DOTALL)
+
+
+def make_block(name: str) -> str:
+    """Return a generated block of docs/operations.md: the example of that name."""
+    scenario = _find_scenario(name)
+    sources = [f"`{entry.dataset}`:\n\n{_make_table(entry.rows or ())}" for entry in scenario.data]
+    after = scenario.expect.outputs[0].rows or ()
+    parts = [f"```yaml\n{_find_yaml(name)}```", *sources, f"after it:\n\n{_make_table(after)}"]
+    return "\n" + "\n\n".join(parts) + "\n"
+
+
+def _find_scenario(name: str) -> Scenario:
+    found = next(loaded for loaded in load_scenarios([FILE]) if loaded.name == name)
+    assert found.scenario is not None, found.problems
+    return found.scenario
+
+
+def _find_yaml(name: str) -> str:
+    documents = FILE.read_text("utf-8").split("---\n")
+    document = next(text for text in documents if re.search(rf"^scenario: {name}$", text, re.MULTILINE))
+    shown = SHOWN.search(document)
+    assert shown is not None
+    return dedent(shown[1])
+
+
+def _make_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    columns = list(rows[0])
+    lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
+    lines += [f"| {' | '.join(_show(row.get(column)) for column in columns)} |" for row in rows]
+    return "\n".join(lines)
+
+
+def _show(value: object) -> str:
+    if value is None:
+        return "*NULL*"
+    text = str(getattr(value, "text", value))
+    return text.upper() if text in ("true", "false", "True", "False") else text

@@ -1,0 +1,57 @@
+"""The table of functions: what each does, its example, and what the example gives on one row."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+from airflow_provider_runtime.core.expr import check_expression
+from airflow_provider_runtime.core.expr.evaluator import evaluate
+from airflow_provider_runtime.core.expr.functions import FUNCTIONS, Function
+from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
+from airflow_provider_runtime.core.model.schema import BOOLEAN, DATE, STRING, make_decimal
+
+ROW = {
+    "amount": (make_decimal(18, 3), Decimal("12.345")),
+    "code": (STRING, "A-7"),
+    "unit": (STRING, "kg"),
+    "booked": (DATE, date(2026, 1, 31)),
+    "active": (BOOLEAN, True),
+}
+RUN_TIMESTAMP = datetime(2026, 2, 1, tzinfo=UTC)
+SCOPE = Scope(Relation("items", "working", {name: ScopeColumn(kind) for name, (kind, _) in ROW.items()}))
+GROUPS = {"logic": "Logic", "number": "Numbers", "text": "Text", "date": "Dates", "aggregate": "Aggregates"}
+
+
+def make_block(name: str) -> str:
+    """Return a generated block of docs/expressions.md."""
+    assert name == "functions", name
+    parts = []
+    for group, title in GROUPS.items():
+        last = "type" if group == "aggregate" else "gives"
+        rows = [f"| function | meaning | example | {last} |", "| --- | --- | --- | --- |"]
+        rows += [_make_row(function) for function in FUNCTIONS.values() if function.group == group]
+        parts.append(f"**{title}**\n\n" + "\n".join(rows))
+    return "\n" + "\n\n".join(parts) + "\n"
+
+
+def _make_row(function: Function) -> str:
+    return f"| `{function.signature}` | {function.doc} | `{function.example}` | {find_result(function)} |"
+
+
+def find_result(function: Function) -> str:
+    """Return what a function's example gives on the sample row; the type for an aggregate."""
+    result = check_expression(function.example, SCOPE, aggregate=function.is_aggregate)
+    assert result.expression is not None, (function.name, result.problems)
+    if function.is_aggregate:
+        return str(result.expression.type)
+    row = {(None, name): value for name, (_, value) in ROW.items()}
+    return f"`{_show(evaluate(result.expression, row, run_timestamp=RUN_TIMESTAMP))}`"
+
+
+def _show(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f'"{value}"' if isinstance(value, str) else str(value)
