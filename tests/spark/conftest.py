@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.session import configure_session
+
+# One JVM serves all tests of a process, those with a database too.
+JDBC_DRIVER = Path("/usr/share/java/postgresql.jar")
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +29,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
         .config("spark.local.dir", str(folder / "local"))
         .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.jars", str(JDBC_DRIVER) if JDBC_DRIVER.is_file() else "")
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")
