@@ -102,11 +102,6 @@ class Catalog:
             return _pick(versions, version)
         return _pick(versions) or _pick(versions, status="draft")
 
-    def list_latest_projects(self) -> tuple[Definition[Project], ...]:
-        """Return what each project's id stands for, without those that are inactive."""
-        found = (self.find_project(identifier) for identifier in dict.fromkeys(key for key, _ in self.projects))
-        return tuple(project for project in found if project is not None)
-
     @cached_property
     def registrations(self) -> tuple[Registration, ...]:
         """Every output of every project that registers a dataset."""

@@ -39,10 +39,10 @@ def parse_bytes(data: bytes, name: str) -> ParsedFile:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        problem = Problem(
-            "CATALOG_001", "file is not UTF-8", "save it in the encoding UTF-8", Location(file=name, line=line)
-        )
+        before = data[: error.start].decode("utf-8")
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        location = Location(file=name, line=line, column=column)
+        problem = Problem("CATALOG_001", "file is not UTF-8", "save it in the encoding UTF-8", location)
         return ParsedFile(problems=[problem], unread=[data.decode("utf-8", "replace")])
     return parse_text(text, name)
 
