@@ -168,11 +168,16 @@ class JdbcOutput:
             database.commit()
 
     def add(self, frame: DataFrame) -> int:
-        """Write rows into the stage table and return how many there were."""
+        """Write rows into the stage table and return how many there were.
+
+        The rows are computed first: Spark's JDBC writer reports no observation, commits every partition by itself, and would
+        hold its connections for as long as the computation takes.
+        """
         counted = Observation()
-        observed = frame.observe(counted, functions.count(functions.lit(1)).alias("rows"))
-        observed.write.format("jdbc").options(**self._make_writer_options()).mode("append").save()
+        computed = frame.observe(counted, functions.count(functions.lit(1)).alias("rows")).localCheckpoint()
         added = int(counted.get["rows"])
+        if added:
+            computed.write.format("jdbc").options(**self._make_writer_options()).mode("append").save()
         self.rows += added
         return added
 

@@ -15,7 +15,7 @@ from spark_jobs.sinks.path import FileTable
 from spark_jobs.storage import LocalStorage, join_uri
 
 STEPS = ("make_folder", "move", "exchange", "replace_file", "list", "exists", "delete", "compute_digest")
-SHAPES = pytest.mark.parametrize(("before", "after"), [(1, 1), (1, 3), (3, 1), (3, 3), (0, 1), (0, 3)])
+SHAPES = pytest.mark.parametrize(("before", "after"), [(1, 1), (1, 2), (2, 1), (2, 2), (0, 2)])
 MODES = pytest.mark.parametrize("overwrite", [False, True])
 STORAGES = pytest.mark.parametrize("can_exchange", [True, False])
 
@@ -90,13 +90,15 @@ def test_zombie_stopped_at_any_step_lets_the_newer_attempt_stand(
         newer = Publisher(table, 3, overwrite=overwrite, can_exchange=can_exchange)
         zombie.area.claim()
         zombie.stage("zombie", after)
+        refused: JobError | None = None
         reached = call_at(monkeypatch, step, position, lambda newer=newer: newer.run("new", after))
         try:
             zombie.table.publish(zombie.staged)
-        except JobError as refused:
-            assert refused.code == "RUN_002"
+        except JobError as error:
+            refused = error
         finally:
             monkeypatch.undo()
+        assert refused is None or refused.code == "RUN_002"
         if not reached:
             assert read_table(table) == ["zombie"] * after
             return
@@ -159,7 +161,7 @@ def test_reader_that_polls_sees_old_or_new_never_a_mixture(tmp_path: Path, files
     reader = threading.Thread(target=poll)
     reader.start()
     try:
-        for token in range(2, 300):
+        for token in range(2, 120):
             Publisher(table, token, can_exchange=can_exchange).run("xy"[token % 2], files)
     finally:
         stop.set()

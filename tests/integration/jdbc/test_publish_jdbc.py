@@ -1,0 +1,299 @@
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.errors import JobError
+from spark_jobs.jvm import Database, DatabaseError
+from spark_jobs.publish import Publication
+from spark_jobs.snapshot import Column, Destination, OutputOperation
+from tests.integration.jdbc.conftest import Warehouse
+from tests.spark.publishing import (
+    COLUMNS,
+    make_output,
+    make_rows,
+    make_slice,
+    make_snapshot,
+    publish,
+    read_names,
+    stage,
+)
+
+pytestmark = [pytest.mark.spark, pytest.mark.integration]
+
+
+def make_table_output(warehouse: Warehouse, table: str = "fx", **changes: Any) -> OutputOperation:
+    destination = Destination(
+        "jdbc",
+        "jdbc",
+        f"dwh/{table}",
+        table=table,
+        options={"url": warehouse.jdbc_url},
+        credential_ref="env://WAREHOUSE",
+    )
+    return make_output(destination=destination, **changes)
+
+
+def read_table(warehouse: Warehouse, table: str = "fx") -> list[str]:
+    return [name for (name,) in warehouse.query(f'SELECT name FROM "{table}" ORDER BY name')]
+
+
+def list_stage_tables(warehouse: Warehouse) -> list[str]:
+    return [name for (name,) in warehouse.query("SELECT tablename FROM pg_tables WHERE tablename LIKE 'rt_stage_%'")]
+
+
+def test_publish_makes_table_with_exact_types(spark: SparkSession, warehouse: Warehouse) -> None:
+    columns = (
+        Column("n", "bigint"),
+        Column("d", "decimal(38,18)"),
+        Column("t", "string"),
+        Column("day", "date"),
+        Column("at", "timestamp"),
+        Column("yes", "boolean"),
+        Column("_period", "string"),
+    )
+    output = make_table_output(warehouse, columns=columns)
+    text = "Zürich 'quoted' \"double\" \\ back; -- 漢字 \U0001f600 \u202e\n\ttab"
+    big = Decimal("12345678901234567890.123456789012345678")
+    moment = datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
+    rows = [(2**63 - 1, big, text, date(1582, 10, 15), moment, True, "2026-01"), (*[None] * 6, "2026-01")]
+    schema = ", ".join(f"`{column.name}` {column.type}" for column in columns)
+    publish(spark, make_snapshot([output]), 1, [spark.createDataFrame(rows, schema)])
+    types = dict(
+        warehouse.query(
+            "SELECT a.attname, format_type(a.atttypid, a.atttypmod) FROM pg_attribute a "
+            "WHERE a.attrelid = 'fx'::regclass AND a.attnum > 0"
+        )
+    )
+    assert types == {
+        "n": "bigint",
+        "d": "numeric(38,18)",
+        "t": "text",
+        "day": "date",
+        "at": "timestamp with time zone",
+        "yes": "boolean",
+        "_period": "text",
+    }
+    found = warehouse.query("SELECT * FROM fx ORDER BY n")
+    assert found == rows
+
+
+def test_publish_replaces_its_period_and_nothing_else(spark: SparkSession, warehouse: Warehouse) -> None:
+    output = make_table_output(warehouse)
+    january, february = make_snapshot([output]), make_snapshot([output], period="2026-02")
+    publish(spark, january, 1, [make_rows(spark, ["a", "b"], parts=2)])
+    publish(spark, february, 1, [make_rows(spark, ["f"], period="2026-02")])
+    (report,) = publish(spark, january, 2, [make_rows(spark, ["c"])])
+    assert report.rows == 1
+    assert read_table(warehouse) == ["c", "f"]
+    publish(spark, january, 3, [make_rows(spark, ["x"]).where("id < 0")])
+    assert read_table(warehouse) == ["f"]
+    assert list_stage_tables(warehouse) == []
+
+
+def test_overwrite_replaces_every_row(spark: SparkSession, warehouse: Warehouse) -> None:
+    publish(spark, make_snapshot([make_table_output(warehouse)]), 1, [make_rows(spark, ["a"])])
+    output = make_table_output(warehouse, write_mode="overwrite")
+    publish(spark, make_snapshot([output], period="2026-02"), 1, [make_rows(spark, ["b"], period="2026-02")])
+    assert read_table(warehouse) == ["b"]
+
+
+def test_finer_periods_of_the_input_are_replaced_with_the_run_period(spark: SparkSession, warehouse: Warehouse) -> None:
+    output = make_table_output(warehouse)
+    snapshot = make_snapshot([output], period="2026-Q1", input_periods=["2026-01", "2026-02"])
+    for attempt in (1, 2):
+        rows = make_rows(spark, ["a"]).union(make_rows(spark, ["b"], period="2026-Q1"))
+        publish(spark, snapshot, attempt, [rows])
+    assert read_table(warehouse) == ["a", "b"]
+
+
+def test_rows_of_a_foreign_period_are_refused(spark: SparkSession, warehouse: Warehouse) -> None:
+    snapshot = make_snapshot([make_table_output(warehouse)])
+    with pytest.raises(JobError, match="1 rows belong to another period") as refused:
+        publish(spark, snapshot, 1, [make_rows(spark, ["a"], period="2025-12")])
+    assert (refused.value.code, refused.value.mark) == ("OUTPUT_003", "output:50")
+
+
+@pytest.mark.parametrize("table", ['fx"; DROP TABLE kept; --', "Ünï`côde", "select"])
+def test_hostile_names_are_names(spark: SparkSession, warehouse: Warehouse, table: str) -> None:
+    warehouse.connection.execute("CREATE TABLE kept (a int)")
+    columns = tuple(replace(column, name='a"b' if column.name == "name" else column.name) for column in COLUMNS)
+    output = make_table_output(warehouse, table, columns=columns)
+    for attempt in (1, 2):
+        publish(spark, make_snapshot([output]), attempt, [make_rows(spark, ["x"]).withColumnRenamed("name", 'a"b')])
+    quoted = table.replace('"', '""')
+    assert warehouse.query(f'SELECT "a""b" FROM "{quoted}"') == [("x",)]
+    assert warehouse.query("SELECT count(*) FROM kept") == [(0,)]
+
+
+def test_table_in_a_schema_keeps_ledger_and_stage_there(spark: SparkSession, warehouse: Warehouse) -> None:
+    warehouse.connection.execute("CREATE SCHEMA finance")
+    publish(spark, make_snapshot([make_table_output(warehouse, "finance.fx")]), 1, [make_rows(spark, ["a"])])
+    assert warehouse.query("SELECT name FROM finance.fx") == [("a",)]
+    assert {name for (name,) in warehouse.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")} == set()
+
+
+def test_existing_table_that_would_round_is_refused(spark: SparkSession, warehouse: Warehouse) -> None:
+    warehouse.connection.execute("CREATE TABLE fx (id bigint, name text, amount numeric(20,2), _period text)")
+    with pytest.raises(JobError, match="fewer decimal places in amount"):
+        publish(spark, make_snapshot([make_table_output(warehouse)]), 1, [make_rows(spark, ["a"])])
+    assert read_table(warehouse) == []
+
+
+def test_existing_table_without_a_column_is_refused(spark: SparkSession, warehouse: Warehouse) -> None:
+    warehouse.connection.execute("CREATE TABLE fx (id bigint, name text, _period text)")
+    with pytest.raises(JobError, match="no column amount"):
+        publish(spark, make_snapshot([make_table_output(warehouse)]), 1, [make_rows(spark, ["a"])])
+
+
+def test_older_attempt_is_refused_before_it_computes(spark: SparkSession, warehouse: Warehouse) -> None:
+    snapshot = make_snapshot([make_table_output(warehouse)])
+    publish(spark, snapshot, 5, [make_rows(spark, ["a"])])
+    with pytest.raises(JobError, match="RUN_002"):
+        Publication(spark, snapshot, 4).begin()
+
+
+def test_zombie_that_wakes_up_publishes_nothing(spark: SparkSession, warehouse: Warehouse) -> None:
+    snapshot = make_snapshot([make_table_output(warehouse)])
+    zombie = Publication(spark, snapshot, 2)
+    zombie.begin()
+    stage(zombie, snapshot, [make_rows(spark, ["zombie"])])
+    newer = Publication(spark, snapshot, 3)
+    newer.begin()
+    with pytest.raises(JobError, match="RUN_002"):
+        zombie.publish()
+    zombie.abandon()
+    stage(newer, snapshot, [make_rows(spark, ["new"])])
+    newer.publish()
+    assert read_table(warehouse) == ["new"]
+    assert list_stage_tables(warehouse) == []
+
+
+def test_stage_tables_of_killed_attempts_are_dropped_by_the_next(spark: SparkSession, warehouse: Warehouse) -> None:
+    snapshot = make_snapshot([make_table_output(warehouse)])
+    Publication(spark, snapshot, 1).begin()
+    assert len(list_stage_tables(warehouse)) == 1
+    publish(spark, snapshot, 2, [make_rows(spark, ["a"])])
+    assert list_stage_tables(warehouse) == []
+
+
+def test_commit_whose_answer_is_lost_is_found_at_once(
+    spark: SparkSession, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot = make_snapshot([make_table_output(warehouse)])
+    publication = Publication(spark, snapshot, 1)
+    publication.begin()
+    stage(publication, snapshot, [make_rows(spark, ["a"])])
+    commit = Database.commit
+    lost = []
+
+    def lose_answer(self: Database) -> None:
+        commit(self)
+        if warehouse.query("SELECT 1 FROM pg_tables WHERE tablename = 'fx'") and not lost:
+            lost.append(True)
+            raise DatabaseError("connection reset", "08006")
+
+    monkeypatch.setattr(Database, "commit", lose_answer)
+    (report,) = publication.publish()
+    assert (lost, report.rows, read_table(warehouse)) == ([True], 1, ["a"])
+
+
+def test_retry_after_a_lost_answer_does_not_repeat_the_publication(spark: SparkSession, warehouse: Warehouse) -> None:
+    snapshot = make_snapshot([make_table_output(warehouse)])
+    publish(spark, snapshot, 1, [make_rows(spark, ["a", "b"], parts=2)])
+    before = warehouse.query("SELECT ctid::text, xmin::text, name FROM fx ORDER BY name")
+    publish(spark, snapshot, 2, [make_rows(spark, ["a", "b"])])
+    assert warehouse.query("SELECT ctid::text, xmin::text, name FROM fx ORDER BY name") == before
+    assert warehouse.query("SELECT token, published_token, row_count FROM runtime_publish_ledger WHERE seq = 50") == [
+        (2, 2, 2)
+    ]
+
+
+def test_retry_replaces_rows_that_were_changed_since(spark: SparkSession, warehouse: Warehouse) -> None:
+    snapshot = make_snapshot([make_table_output(warehouse)])
+    publish(spark, snapshot, 1, [make_rows(spark, ["a", "b"])])
+    warehouse.connection.execute("UPDATE fx SET name = 'changed' WHERE name = 'a'")
+    publish(spark, snapshot, 2, [make_rows(spark, ["a", "b"])])
+    assert read_table(warehouse) == ["a", "b"]
+
+
+def test_failure_inside_the_transaction_changes_nothing(
+    spark: SparkSession, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot = make_snapshot([make_table_output(warehouse)])
+    publish(spark, snapshot, 1, [make_rows(spark, ["a"])])
+    execute = Database.execute
+
+    def fail(self: Database, sql: str, *values: Any) -> int:
+        if sql.startswith('INSERT INTO "fx"'):
+            warehouse.connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
+                "AND pid <> pg_backend_pid() AND query LIKE 'DELETE%'"
+            )
+        return execute(self, sql, *values)
+
+    with monkeypatch.context() as patched, pytest.raises(JobError, match="OUTPUT_003") as failed:
+        patched.setattr(Database, "execute", fail)
+        publish(spark, snapshot, 2, [make_rows(spark, ["b"])])
+    assert failed.value.exit_code == 12
+    assert read_table(warehouse) == ["a"]
+    publish(spark, snapshot, 3, [make_rows(spark, ["b"])])
+    assert read_table(warehouse) == ["b"]
+
+
+def test_two_projects_that_replace_one_period_at_once_do_not_both_stay(
+    spark: SparkSession, warehouse: Warehouse
+) -> None:
+    output = make_table_output(warehouse)
+    publish(spark, make_snapshot([output]), 1, [make_rows(spark, ["old"])])
+    publications = []
+    for name in ("p", "q"):
+        snapshot = make_snapshot([output])
+        snapshot = replace(snapshot, project=replace(snapshot.project, id=name))
+        publication = Publication(spark, snapshot, 1)
+        publication.begin()
+        stage(publication, snapshot, [make_rows(spark, [name])])
+        publications.append(publication)
+    threads = [threading.Thread(target=publication.publish) for publication in publications]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert read_table(warehouse) in (["p"], ["q"])
+
+
+def test_registered_output_over_jdbc_is_kept_as_parquet_too(
+    spark: SparkSession, warehouse: Warehouse, tmp_path: Any
+) -> None:
+    output = make_table_output(warehouse, slice=make_slice(tmp_path / "slices"))
+    (report,) = publish(spark, make_snapshot([output]), 1, [make_rows(spark, ["a", "b"], parts=2)])
+    assert report.slice is not None
+    assert read_names(spark, report.slice.uri) == read_table(warehouse) == ["a", "b"]
+
+
+def test_database_that_is_down_is_told_without_the_password(
+    spark: SparkSession, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = make_table_output(warehouse)
+    options = {"url": "jdbc:postgresql://127.0.0.1:1/x?password=canary-4711"}
+    down = replace(output, destination=replace(output.destination, options=options))
+    with pytest.raises(JobError) as failed:
+        Publication(spark, make_snapshot([down]), 1).begin()
+    assert (failed.value.code, failed.value.exit_code) == ("OUTPUT_003", 12)
+    assert "canary" not in str(failed.value)
+
+
+def test_missing_credential_names_the_variable(
+    spark: SparkSession, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("WAREHOUSE")
+    with pytest.raises(JobError) as failed:
+        Publication(spark, make_snapshot([make_table_output(warehouse)]), 1).begin()
+    assert failed.value.code == "CATALOG_004"
+    assert "WAREHOUSE" in str(failed.value.hint)
