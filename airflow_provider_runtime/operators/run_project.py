@@ -21,7 +21,7 @@ from airflow_provider_runtime.core.errors import (
     SnapshotError,
 )
 from airflow_provider_runtime.failures import read_job_error, translate_errors
-from airflow_provider_runtime.hooks.credentials import list_references, make_environment
+from airflow_provider_runtime.hooks.credentials import AIRFLOW_PREFIX, list_references, make_environment
 from airflow_provider_runtime.hooks.job_submit import JobSubmitHook
 from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID, RuntimeHook, find_home
 from airflow_provider_runtime.operators.links import ReportLink, SnapshotLink, SparkUiLink
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from airflow_provider_runtime.core.registry.ports import Attempt, Registration, Registry
 
 Report = dict[str, Any]
+QUIET_CONF = {"spark.log.level": "WARN", "spark.ui.showConsoleProgress": "false"}
+"""Settings that leave the job's own progress lines readable in the task's log; `conf` overrides them."""
 _LOG_TAIL = 2000
 
 
@@ -106,6 +108,7 @@ class RunProjectOperator(SparkSubmitOperator):
 
     def _run(self, context: Context) -> Report:
         self._require_spark_connection()
+        self.conf = {**QUIET_CONF, **(self.conf or {})}
         execution = self._prepare(context)
         self._execution = execution
         self.snapshot_uri = execution.snapshot_uri
@@ -177,9 +180,18 @@ class RunProjectOperator(SparkSubmitOperator):
         self.external_id_key = f"spark_job_id:{execution.suffix}"
         self._K8S_DRIVER_STATUS_KEY = f"k8s_driver_status:{execution.suffix}"
         self._hook = self._get_hook()
+        self._refuse_secrets_on_clusters(execution)
         token = self._find_running_token(context, execution) if self._is_durable else None
         execution.resumed = token is not None
         return self._take_attempt(context, execution, token)
+
+    def _refuse_secrets_on_clusters(self, execution: _Execution) -> None:
+        """A driver on a cluster has its own environment; ours would reach it only in plain sight."""
+        refused = [ref for ref in list_references(execution.snapshot.plan) if ref.startswith(AIRFLOW_PREFIX)]
+        if refused and isinstance(self._hook, JobSubmitHook) and self._hook.is_cluster_mode:
+            hint = "use env:// with a variable of the cluster's own secrets, or the client deploy mode"
+            message = f"the credential '{refused[0]}' cannot be handed to a driver in cluster mode"
+            raise DefinitionError(Problem("CATALOG_004", message, hint))
 
     @property
     def _is_durable(self) -> bool:

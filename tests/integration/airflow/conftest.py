@@ -1,0 +1,32 @@
+"""One real Airflow for all tests of this folder, with the example DAGs on a copy of their catalog and data."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.airflow.standalone import Standalone
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "dags_examples"
+
+
+@pytest.fixture(scope="session")
+def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
+    """Return the running Airflow; it is stopped after the last test."""
+    folder = tmp_path_factory.mktemp("airflow")
+    dags = folder / "dags"
+    shutil.copytree(EXAMPLES, dags, ignore=shutil.ignore_patterns("warehouse", "__pycache__", ".runtime"))
+    for source in (Path(__file__).parent / "dags").iterdir():
+        if source.is_dir():
+            shutil.copytree(source, dags / source.name)
+        else:
+            shutil.copy(source, dags)
+    running = Standalone(home=folder / "home", dags=dags)
+    try:
+        running.start()
+        yield running
+    finally:
+        running.stop()

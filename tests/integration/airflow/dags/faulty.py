@@ -1,0 +1,24 @@
+"""DAGs that go wrong: a project with a mistake, a Spark connection that is not there, a job that gets killed."""
+
+from datetime import UTC, datetime, timedelta
+
+from airflow_provider_runtime.dag_factory import project_dag
+
+END = datetime(2026, 3, 31, tzinfo=UTC)
+QUICK = {"retry_delay": timedelta(seconds=1), "retry_exponential_backoff": False}
+
+broken = project_dag("broken", "broken_catalog", end_date=END)
+unconnected = project_dag("valuation", "catalog", dag_id="unconnected", end_date=END, run_args={"conn_id": "nowhere"})
+killed = project_dag("valuation", "catalog", dag_id="killed", end_date=END, run_args=QUICK)
+in_order = project_dag(
+    "valuation",
+    "catalog",
+    dag_id="in-order",
+    end_date=END,
+    resolve_args={
+        "requires_previous_period": True,
+        "poke_interval": 1.0,
+        "execution_timeout": timedelta(seconds=4),
+        "retries": 0,
+    },
+)

@@ -1,0 +1,81 @@
+"""What goes wrong, and what a user sees of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.integration.airflow.standalone import Standalone, wait_for
+from tests.integration.airflow.test_monthly_close import read_table
+
+pytestmark = [pytest.mark.integration, pytest.mark.airflow, pytest.mark.timeout(300)]
+
+
+def fail(airflow: Standalone, dag_id: str, task_id: str, key: str) -> str:
+    """Run a DAG that fails at a task; return the task's log after checking that it was tried once."""
+    airflow.wait_for_dag(dag_id)
+    run_id = airflow.trigger(dag_id, key)
+    assert airflow.wait_for_run(dag_id, run_id) == "failed"
+    task = airflow.list_tasks(dag_id, run_id)[task_id]
+    assert (task["state"], task["try_number"]) == ("failed", 1)
+    return airflow.read_log(dag_id, run_id, task_id)
+
+
+def test_wrong_project_fails_at_once_with_code_place_and_hint(airflow: Standalone) -> None:
+    log = fail(airflow, "broken", "resolve", "2026-01")
+
+    assert "EXPR_002" in log or "UPDATE_005" in log
+    assert "broken.yaml:" in log
+    assert "amuont" in log
+    assert "amount" in log
+
+
+def test_missing_spark_connection_fails_at_once_with_its_id(airflow: Standalone) -> None:
+    log = fail(airflow, "unconnected", "run", "2026-01")
+
+    assert "Spark connection 'nowhere' is not defined" in log
+
+
+def test_period_that_has_not_ended_is_refused(airflow: Standalone) -> None:
+    now = datetime.now(UTC)
+
+    assert "PERIOD_004" in fail(airflow, "valuation", "resolve", f"{now.year}-{now.month:02}")
+    assert "PERIOD_003" in fail(airflow, "valuation", "resolve", f"{now.year + 2}-01")
+
+
+def test_previous_period_that_never_comes_fails_the_wait(airflow: Standalone) -> None:
+    log = fail(airflow, "in-order", "resolve", "2026-03")
+
+    assert "PERIOD_005" in log
+    assert "waiting for 2026-02 to be published" in log
+
+
+def test_driver_that_is_killed_is_tried_again_and_publishes_once(airflow: Standalone) -> None:
+    airflow.wait_for_dag("killed")
+    run_id = airflow.trigger("killed", "2026-01")
+    victim = wait_for("the driver to start", lambda: find_driver(airflow.home), timeout_seconds=60, pause_seconds=0.1)
+
+    os.kill(victim, signal.SIGKILL)
+
+    assert airflow.wait_for_run("killed", run_id) == "success"
+    assert airflow.list_tasks("killed", run_id)["run"]["try_number"] == 2
+    rows = [row for row in read_table(airflow, "valuation") if row["_period"] == "2026-01"]
+    assert rows
+    assert len(rows) == len({tuple(row.items()) for row in rows})
+
+
+def find_driver(home: Path) -> int | None:
+    """Return the process id of a Java process that runs our job below this home."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                command = (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if b"SparkSubmit" in command and os.fsencode(home) in command:
+                return int(entry.name)
+    return None
