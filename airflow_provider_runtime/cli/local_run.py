@@ -118,7 +118,6 @@ class LocalRunner:
 
     def _execute(self, snapshot: Snapshot, uri: str, attempt: Attempt, started: float) -> RunResult:
         from spark_jobs.run_project import run_snapshot
-
         from spark_jobs.snapshot import parse_snapshot
 
         lost: list[RuntimeProviderError] = []

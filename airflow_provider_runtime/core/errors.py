@@ -1,13 +1,13 @@
 """Every error of the package, and how an error is shown to a person.
 
-    RuntimeProviderError            the root; carries one or more problems
-    ├── DefinitionError             a catalog, project, dataset or expression is wrong
-    ├── PeriodError                 the period cannot be run (PERIOD_00x)
-    ├── ResolveError                a version or location cannot be chosen (RESOLVE_00x, APPEND_007)
-    ├── DataError                   the data do not fit (DATA_00x, JOIN_010, APPEND_008)
-    ├── SnapshotError               a snapshot is not what its digest says (SNAPSHOT_001)
-    ├── LeaseError                  another run or a newer attempt is at work (RUN_00x)
-    └── InfrastructureError         a database, file system or cluster failed; worth a retry
+RuntimeProviderError            the root; carries one or more problems
+├── DefinitionError             a catalog, project, dataset or expression is wrong
+├── PeriodError                 the period cannot be run (PERIOD_00x)
+├── ResolveError                a version or location cannot be chosen (RESOLVE_00x, APPEND_007)
+├── DataError                   the data do not fit (DATA_00x, JOIN_010, APPEND_008)
+├── SnapshotError               a snapshot is not what its digest says (SNAPSHOT_001)
+├── LeaseError                  another run or a newer attempt is at work (RUN_00x)
+└── InfrastructureError         a database, file system or cluster failed; worth a retry
 """
 
 from __future__ import annotations
@@ -106,6 +106,7 @@ FAMILIES: dict[str, type[RuntimeProviderError]] = {
     "SNAPSHOT": SnapshotError,
     "RUN": LeaseError,
     "INFRA": InfrastructureError,
+    "OUTPUT_003": InfrastructureError,
     "JOIN_010": DataError,
     "APPEND_007": ResolveError,
     "APPEND_008": DataError,
