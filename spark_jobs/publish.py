@@ -369,6 +369,9 @@ class JdbcTableOutput(Output):
 
 
 def _list_periods(snapshot: Snapshot) -> tuple[str, ...]:
-    """Return the run's period, and the finer ones that its input was read for, whose rows keep their own."""
-    finer = {location.period for location in snapshot.input_table.locations if location.period is not None}
-    return (snapshot.period.identifier, *sorted(finer - {snapshot.period.identifier}))
+    """Return the run's period, and those that its input was read for instead, whose rows keep their own."""
+    table = snapshot.input_table
+    if table.temporal.mode != "period":
+        return (snapshot.period.identifier,)
+    others = {location.period for location in table.locations if location.period is not None}
+    return (snapshot.period.identifier, *sorted(others - {snapshot.period.identifier}))

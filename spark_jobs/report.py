@@ -62,8 +62,8 @@ class ErrorReport:
     message: str
     hint: str | None = None
     file: str | None = None
-    line: int | None = None
-    column: int | None = None
+    line: int = 1
+    column: int = 1
     project: str | None = None
     operation_seq: int | None = None
     field: str | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -43,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the application and return its exit status."""
     options = _parse_arguments(arguments)
     spark: SparkSession | None = None
+    signal.signal(signal.SIGTERM, _stop_on_signal)
     try:
         content = _read_local(options.snapshot)
         snapshot = parse_snapshot(content, options.sha256) if content is not None else None
@@ -108,6 +110,13 @@ def run_snapshot(
             "total_seconds": round(published - started, 3),
         },
     )
+
+
+def _stop_on_signal(number: int, frame: object) -> None:
+    """Let a driver that is asked to end write its report first."""
+    del frame
+    signal.signal(number, signal.SIG_IGN)
+    raise JobError("INFRA_001", f"the job was stopped by signal {number}", hint="run it again")
 
 
 def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:

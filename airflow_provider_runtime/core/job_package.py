@@ -1,7 +1,7 @@
 """The Spark job as two files for spark-submit: the application, and the package it imports as a zip.
 
-The zip is made of the installed `spark_jobs` and is the same, byte for byte, for the same sources. The folder is named by
-its digest, so that processes that start together may all write it.
+The zip is made of the installed `spark_jobs` and is the same, byte for byte, for the same sources. The folder is named
+by its digest, so that processes that start together may all write it.
 """
 
 from __future__ import annotations

@@ -170,8 +170,8 @@ class JdbcOutput:
     def add(self, frame: DataFrame) -> int:
         """Write rows into the stage table and return how many there were.
 
-        The rows are computed first: Spark's JDBC writer reports no observation, commits every partition by itself, and would
-        hold its connections for as long as the computation takes.
+        The rows are computed first: Spark's JDBC writer reports no observation, commits every partition by itself, and
+        would hold its connections for as long as the computation takes.
         """
         counted = Observation()
         computed = frame.observe(counted, functions.count(functions.lit(1)).alias("rows")).localCheckpoint()

@@ -238,9 +238,10 @@ def test_failure_inside_the_transaction_changes_nothing(
             )
         return execute(self, sql, *values)
 
-    with monkeypatch.context() as patched, pytest.raises(JobError, match="OUTPUT_003") as failed:
-        patched.setattr(Database, "execute", fail)
+    monkeypatch.setattr(Database, "execute", fail)
+    with pytest.raises(JobError, match="OUTPUT_003") as failed:
         publish(spark, snapshot, 2, [make_rows(spark, ["b"])])
+    monkeypatch.setattr(Database, "execute", execute)
     assert failed.value.exit_code == 12
     assert read_table(warehouse) == ["a"]
     publish(spark, snapshot, 3, [make_rows(spark, ["b"])])

@@ -1,0 +1,106 @@
+"""What the Spark job reports, core reads; and both sides mean the same by a code."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+
+import pytest
+
+from airflow_provider_runtime.core.errors import DataError, Problem, get_error_class
+from airflow_provider_runtime.core.rendering import problem_to_json
+from airflow_provider_runtime.core.runs import list_slice_writes, public_report
+from spark_jobs.credentials import hide
+from spark_jobs.errors import EXIT_DATA, EXIT_DEFINITION, EXIT_INFRASTRUCTURE, JobError, get_exit_code
+from spark_jobs.report import ErrorReport, OperationReport, OutputReport, Report, SliceReport, make_error_reports
+
+CODES = (
+    *(f"CATALOG_00{n}" for n in range(1, 6)),
+    *(f"PROJECT_00{n}" for n in range(1, 4)),
+    *(f"DATASET_00{n}" for n in range(1, 4)),
+    *(f"EXPR_00{n}" for n in range(1, 6)),
+    *(f"UPDATE_00{n}" for n in range(1, 7)),
+    *(f"JOIN_{n:03}" for n in range(1, 11)),
+    *(f"AGG_00{n}" for n in range(1, 6)),
+    *(f"APPEND_00{n}" for n in range(1, 9)),
+    *(f"OUTPUT_00{n}" for n in range(1, 4)),
+    *(f"RESOLVE_00{n}" for n in range(1, 5)),
+    *(f"DATA_00{n}" for n in range(1, 4)),
+    *("RUN_001", "RUN_002", "SNAPSHOT_001", "INFRA_001", "SELECTOR_001"),
+)
+
+
+def make_report() -> Report:
+    return Report(
+        snapshot_sha256="a" * 64,
+        attempt=7,
+        status="succeeded",
+        run_id="run-1",
+        period="2026-01",
+        operations=(OperationReport(10, "update", "tag", 3, 5, 0.1), OperationReport(50, "output", "out", 5, 5, 0.2)),
+        outputs=(OutputReport(50, "lake/fx", 5, ("id", "amount"), "fx", SliceReport("file:///slices/x", 5)),),
+        rows_in=5,
+        timings={"total_seconds": 0.3},
+    )
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_code_ends_job_and_core_in_the_same_family(code: str) -> None:
+    family = get_error_class(code)
+    expected = EXIT_DATA if family is DataError else EXIT_INFRASTRUCTURE if family.retryable else EXIT_DEFINITION
+    assert get_exit_code(code) == expected
+
+
+def test_report_of_a_success_becomes_the_public_one() -> None:
+    document = json.loads(json.dumps(make_report().to_dict()))
+    public = public_report(document, ())
+    assert public["operations"][0] == {
+        "seq": 10,
+        "type": "update",
+        "name": "tag",
+        "rows_affected": 3,
+        "rows_after": 5,
+    }
+    assert public["outputs"] == [
+        {
+            "seq": 50,
+            "destination": "lake/fx",
+            "rows": 5,
+            "columns": ["id", "amount"],
+            "registered_dataset": "fx",
+            "registered_version": None,
+        }
+    ]
+    assert public["error"] is None
+
+
+def test_slice_of_a_report_is_registered_with_what_the_snapshot_planned() -> None:
+    operation = {
+        "type": "output",
+        "seq": 50,
+        "slice": {"dataset_id": "d", "dataset_name": "fx", "uri_prefix": "file:///slices"},
+        "columns": [{"name": "id", "type": "bigint", "nullable": False}],
+    }
+    snapshot = {"period": {"identifier": "2026-01"}, "plan": {"operations": [operation]}}
+    (write,) = list_slice_writes(snapshot, make_report().to_dict())
+    assert (write.output_seq, write.uri, write.rows, write.period) == (50, "file:///slices/x", 5, "2026-01")
+
+
+def test_error_of_a_report_has_the_fields_of_a_problem() -> None:
+    shown = set(problem_to_json(Problem("DATA_001", "no data")))
+    assert {field.name for field in fields(ErrorReport)} == shown - {"severity"}
+
+
+def test_report_of_several_problems_tells_the_first_as_the_error() -> None:
+    errors = make_error_reports(JobError("DATA_001", "no data", hint="look"), None)
+    assert [(error.code, error.message, error.hint, error.line) for error in errors] == [
+        ("DATA_001", "no data", "look", 1)
+    ]
+
+
+def test_secret_that_was_read_is_in_no_report() -> None:
+    hide('canary"4711\\x')
+    error = ErrorReport("OUTPUT_003", 'login with canary"4711\\x failed')
+    text = json.dumps(Report("a" * 64, 1, "failed", error=error, errors=(error,)).to_dict())
+    assert "canary" not in text
+    assert "login with *** failed" in text
