@@ -16,6 +16,9 @@ from uuid import uuid4
 
 import pytest
 
+JDBC_DRIVER = Path("/usr/share/java/postgresql.jar")
+"""Where Debian's libpostgresql-jdbc-java puts the driver."""
+
 
 @dataclass(frozen=True)
 class PostgresServer:

@@ -7,10 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.integration.postgres import PostgresServer, postgres_server
-from tests.spark.conftest import JDBC_DRIVER, spark
-
-__all__ = ["postgres_server", "spark"]
+from tests.integration.postgres import JDBC_DRIVER, PostgresServer
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_runtime.core.registry.sql import SqlRegistry, open_registry
-from tests.integration.postgres import PostgresServer, postgres_server
-
-__all__ = ["postgres_server"]
+from tests.integration.postgres import PostgresServer
 
 
 @pytest.fixture
