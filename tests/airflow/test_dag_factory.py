@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.sdk import DAG
+from airflow.serialization.serialized_objects import DagSerialization
+
+from airflow_provider_runtime.core.errors import DefinitionError
+from airflow_provider_runtime.dag_factory import ProjectTaskGroup, project_dag, project_dags
+from airflow_provider_runtime.dag_factory.catalog_outline import read_catalog_outline
+
+pytestmark = pytest.mark.airflow
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "dags_examples"
+WriteCatalog = Callable[..., Path]
+
+PROJECT = """
+project:
+  id: {id}
+  name: {id}
+  version: 1
+  input_dataset_id: {reads}
+  level: {level}
+  operations:
+    - seq: 10
+      name: write
+      type: output
+      arguments:
+        destination: {{datasource_id: lake, path: {id}}}
+        {registers}
+  airflow: {airflow}
+"""
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> WriteCatalog:
+    def write(
+        name: str = "close", airflow: str = "{}", reads: str = "ledger", registers: str = "", level: str = "month"
+    ) -> Path:
+        folder = tmp_path / "catalog"
+        folder.mkdir(exist_ok=True)
+        registers = f"register_as_dataset: {registers}" if registers else ""
+        text = PROJECT.format(id=name, airflow=airflow, reads=reads, registers=registers, level=level)
+        (folder / f"{name}.yaml").write_text(text)
+        return folder
+
+    return write
+
+
+def store(dag: DAG) -> Any:
+    """Return the DAG as the scheduler sees it."""
+    return DagSerialization.from_dict(json.loads(json.dumps(DagSerialization.to_dict(dag))))
+
+
+def test_example_catalog_gives_a_dag_for_each_project_that_can_be_stored() -> None:
+    dags = project_dags(EXAMPLES / "catalog")
+
+    assert {"fx-close", "budget-review", "quarterly-close", "valuation", "store-sales"} <= set(dags)
+    for dag in dags.values():
+        assert set(store(dag).task_dict) == {"resolve", "run"}
+
+
+def test_airflow_block_sets_the_dag(catalog: WriteCatalog) -> None:
+    settings = (
+        '{start_date: "2026-01-01", timezone: Europe/Berlin, retries: 5, retry_delay: 2m, pool: spark, tags: [a, b],'
+        " owner: finance, max_active_runs: 2, allow_closed: true, requires_previous_period: true,"
+        " deadline: {after_period_end: 3d, after_queued: 2h}, spark: {conn_id: cluster, executor_memory: 2G}}"
+    )
+    dag = project_dag("close", catalog(airflow=settings))
+    resolve, run = dag.get_task("resolve"), dag.get_task("run")
+
+    assert dag.tags == {"a", "b"}
+    assert dag.max_active_runs == 2
+    assert dag.start_date is not None
+    assert dag.start_date.utctimetuple()[:5] == (2025, 12, 31, 23, 0)
+    assert [alert.interval for alert in dag.deadline] == [timedelta(days=3), timedelta(hours=2)]
+    assert (run.owner, run.pool, run.retries, run.retry_delay) == ("finance", "spark", 5, timedelta(minutes=2))
+    assert (run._conn_id, run._executor_memory) == ("cluster", "2G")
+    assert resolve.requires_previous_period
+    assert resolve.allow_closed
+    assert store(dag).deadline
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind", "summary"),
+    [
+        ("{}", "PeriodTimetable", "each month (gregorian)"),
+        ('{schedule: "0 6 3 * *"}', "PeriodTimetable", "0 6 3 * * month (gregorian)"),
+        ("{schedule: null}", "NullTimetable", None),
+    ],
+)
+def test_schedule_becomes_a_timetable(catalog: WriteCatalog, settings: str, kind: str, summary: str | None) -> None:
+    timetable = store(project_dag("close", catalog(airflow=settings))).timetable
+
+    assert type(timetable).__name__ == kind
+    assert summary is None or timetable.summary == summary
+
+
+def test_upstream_schedule_waits_for_the_months_of_a_quarter(catalog: WriteCatalog) -> None:
+    catalog("close", registers="Monthly Close")
+    folder = catalog("quarter", reads="Monthly Close", level="quarter", airflow="{schedule: upstream}")
+
+    timetable = store(project_dag("quarter", folder)).timetable
+    mapper = timetable.get_partition_mapper(uri="runtime://datasets/Monthly%20Close")
+
+    assert mapper.to_upstream("2026-Q2") == {"2026-04", "2026-05", "2026-06"}
+    assert timetable.resolve_partition_date("2026-Q2") == datetime(2026, 4, 1, tzinfo=UTC)
+
+
+def test_upstream_schedule_finds_a_dataset_by_its_id(catalog: WriteCatalog) -> None:
+    from airflow_provider_runtime.core.catalog.catalog import registered_dataset_id
+
+    catalog("close", registers="Monthly Close")
+    folder = catalog("review", reads=registered_dataset_id("Monthly Close"), airflow="{schedule: upstream}")
+
+    assert [key.uri for key, _ in store(project_dag("review", folder)).timetable.asset_condition.iter_assets()] == [
+        "runtime://datasets/Monthly%20Close"
+    ]
+
+
+def test_upstream_schedule_without_registered_dataset_is_refused(catalog: WriteCatalog) -> None:
+    with pytest.raises(DefinitionError, match="reads no registered dataset"):
+        project_dag("close", catalog(airflow="{schedule: upstream}"))
+
+
+def test_registered_output_is_an_outlet_with_a_stable_uri(catalog: WriteCatalog) -> None:
+    dag = project_dag("close", catalog(registers="Monthly Close"))
+
+    assert [asset.uri for asset in dag.get_task("run").outlets] == ["runtime://datasets/Monthly%20Close"]
+
+
+def test_trigger_form_offers_periods(catalog: WriteCatalog) -> None:
+    offered = project_dag("close", catalog()).params.get_param("period").schema["examples"]
+
+    assert f"{datetime.now(UTC).year}-01" in offered
+
+
+def test_documentation_holds_table_and_picture(catalog: WriteCatalog) -> None:
+    text = project_dag("close", catalog(registers="Monthly Close")).doc_md or ""
+
+    assert "| 10 | write | output | to lake: close, registered as Monthly Close |" in text
+    assert "```mermaid" in text
+
+
+def test_unknown_project_names_the_nearest(catalog: WriteCatalog) -> None:
+    with pytest.raises(DefinitionError) as raised:
+        project_dag("clsoe", catalog())
+
+    assert raised.value.problems[0].code == "PROJECT_001"
+
+
+def test_broken_project_leaves_the_others_their_dags(catalog: WriteCatalog, caplog: pytest.LogCaptureFixture) -> None:
+    folder = catalog("close")
+    (folder / "broken.yaml").write_text("project: {id: broken, nmae: x}")
+
+    with caplog.at_level(logging.ERROR):
+        dags = project_dags(folder)
+
+    assert set(dags) == {"close"}
+    assert "broken.yaml" in caplog.text
+
+
+def test_changed_file_is_read_again_and_the_rest_from_the_cache(catalog: WriteCatalog) -> None:
+    folder = catalog("close")
+    catalog("other")
+    project_dags(folder)
+    catalog("close", level="quarter")
+
+    outline = read_catalog_outline(folder)
+
+    assert {project.id: project.level for project in outline.projects} == {"close": "quarter", "other": "month"}
+
+
+def test_damaged_cache_is_made_anew(catalog: WriteCatalog) -> None:
+    from airflow_provider_runtime.dag_factory.catalog_outline import _get_cache_path
+
+    folder = catalog("close")
+    project_dags(folder)
+    _get_cache_path(folder).write_text("{not json")
+
+    assert set(project_dags(folder)) == {"close"}
+
+
+def test_task_group_stands_in_a_dag_of_ones_own(catalog: WriteCatalog) -> None:
+    folder = catalog("close")
+    with DAG("own", schedule=None) as dag:
+        group = ProjectTaskGroup("close", folder)
+
+    assert set(dag.task_dict) == {"close.resolve", "close.run"}
+    assert group.run.upstream_task_ids == {"close.resolve"}
+
+
+def test_relative_catalog_stands_beside_the_dag_file(catalog: WriteCatalog, tmp_path: Path) -> None:
+    catalog("close")
+    file = tmp_path / "dag_file.py"
+    file.write_text(
+        "from airflow_provider_runtime.dag_factory import project_dag\ndag = project_dag('close', 'catalog')\n"
+    )
+    names: dict[str, Any] = {}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+
+    assert names["dag"].fileloc == str(file)
+
+
+PARSE = """
+import sys, time, warnings
+warnings.simplefilter("ignore")
+import airflow.sdk, airflow.providers.apache.spark.operators.spark_submit
+from airflow.timetables import base
+began = time.perf_counter()
+from airflow_provider_runtime.dag_factory import project_dags
+dags = project_dags(sys.argv[1])
+print(len(dags), time.perf_counter() - began)
+heavy = ("pyspark", "lark", "alembic", "duckdb", "pyarrow", "pandas")
+print([name for name in sys.modules if name.split(".")[0] in heavy or name.endswith("core.registry.sql")])
+"""
+
+
+def test_parsing_many_projects_is_quick_and_imports_nothing_heavy(catalog: WriteCatalog, tmp_path: Path) -> None:
+    for number in range(200):
+        folder = catalog(f"project-{number}", registers=f"Result {number}")
+    home = tmp_path / "home"
+    environment = {"AIRFLOW_HOME": str(home), "PATH": "/usr/bin:/bin"}
+    seconds = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", PARSE, str(folder)], env=environment, capture_output=True, text=True, check=True
+        )
+        counted, heavy = done.stdout.strip().splitlines()[-2:]
+        assert counted.split()[0] == "200"
+        assert heavy == "[]"
+        seconds.append(float(counted.split()[1]))
+    cold, warm = seconds
+
+    # The promise is 2 s; the machines that run tests are shared, so a slip is told only when it is a large one.
+    assert cold < 6
+    assert warm < cold
+
+
+def test_one_project_of_many_reads_only_its_file(catalog: WriteCatalog) -> None:
+    for number in range(50):
+        folder = catalog(f"project-{number}")
+    began = time.perf_counter()
+    outline = read_catalog_outline(folder, "project-7")
+
+    assert [project.id for project in outline.projects] == ["project-7"]
+    assert time.perf_counter() - began < 1

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import airflow
+import jsonschema
+import pytest
+from airflow import plugins_manager
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
+from airflow.serialization.helpers import find_registered_custom_deadline_reference, find_registered_custom_timetable
+
+from airflow_provider_runtime.core.errors import DataError, DefinitionError, InfrastructureError, LeaseError, Problem
+from airflow_provider_runtime.failures import read_job_error, to_airflow_error, translate_errors
+from airflow_provider_runtime.get_provider_info import get_provider_info
+from airflow_provider_runtime.hooks.credentials import list_references, make_environment, name_variable
+from airflow_provider_runtime.hooks.runtime import RuntimeHook
+
+pytestmark = pytest.mark.airflow
+
+
+def connect(monkeypatch: pytest.MonkeyPatch, conn_id: str, **fields: Any) -> None:
+    monkeypatch.setenv(f"AIRFLOW_CONN_{conn_id.upper()}", json.dumps(fields))
+
+
+def test_provider_info_fits_airflows_schema() -> None:
+    schema = json.loads(Path(airflow.__path__[0], "provider_info.schema.json").read_text())
+
+    jsonschema.validate(get_provider_info(), schema)
+
+
+def test_plugin_is_found_by_its_entry_point() -> None:
+    names = {plugin.name for plugin in plugins_manager._get_plugins()[0]}
+
+    assert "runtime" in names
+    assert find_registered_custom_timetable("airflow_provider_runtime.timetables.period_timetable.PeriodTimetable")
+    assert find_registered_custom_deadline_reference("airflow_provider_runtime.deadlines.references.PeriodEndReference")
+
+
+def test_without_connection_everything_lives_below_the_home() -> None:
+    settings = RuntimeHook().settings
+
+    assert settings.registry_url.startswith("sqlite:////")
+    assert settings.registry_url.endswith("/.runtime/registry.db")
+    assert settings.snapshot_store.startswith("file:///")
+    assert settings.slice_store.endswith("/.runtime/slices")
+
+
+def test_connection_that_is_named_must_exist() -> None:
+    with pytest.raises(DefinitionError, match="connection 'finance' is not defined"):
+        _ = RuntimeHook("finance").settings
+
+
+def test_connection_sets_places_and_keeps_its_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    extra = {"snapshot_store": "s3a://bucket/snapshots/", "slice_store": "/slices", "catalog_path": "/catalog"}
+    connect(monkeypatch, "finance", conn_type="runtime", password="postgresql://u:canary@h/db", extra=extra)
+    settings = RuntimeHook("finance").settings
+
+    assert settings.registry_url == "postgresql://u:canary@h/db"
+    assert settings.snapshot_store == "s3a://bucket/snapshots"
+    assert settings.slice_store == "file:///slices"
+    assert "canary" not in repr(settings)
+
+
+def test_connection_test_tells_everything_that_is_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    extra = {"snapshot_store": str(tmp_path / "file" / "x"), "slice_store": str(tmp_path), "catalog_path": "/none"}
+    connect(monkeypatch, "faulty", conn_type="runtime", password=f"sqlite:///{tmp_path}/registry.db", extra=extra)
+
+    good, text = RuntimeHook("faulty").test_connection()
+
+    assert not good
+    assert "snapshot store: NotADirectoryError" in text
+    assert "catalog: CATALOG_001" in text
+    assert "registry" not in text
+    assert "slice store" not in text
+
+
+def test_connection_test_of_a_good_one_passes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "catalog").mkdir()
+    extra = {name: str(tmp_path / name) for name in ("snapshot_store", "slice_store")}
+    extra["catalog_path"] = str(tmp_path / "catalog")
+    connect(monkeypatch, "good", conn_type="runtime", password=f"sqlite:///{tmp_path}/registry.db", extra=extra)
+
+    assert RuntimeHook("good").test_connection() == (True, "registry, stores and catalog are usable")
+
+
+def test_credentials_come_from_connections_and_only_those_of_airflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect(monkeypatch, "dwh", conn_type="postgres", login="etl", password="canary", extra={"sslmode": "require"})
+    plan = {
+        "tables": [{"credential_ref": "airflow://dwh"}, {"credential_ref": "env://TOKEN"}, {"credential_ref": None}]
+    }
+
+    references = list_references(plan)
+    environment = make_environment(references)
+
+    assert references == ["airflow://dwh", "env://TOKEN"]
+    assert list(environment) == [name_variable("airflow://dwh")]
+    assert json.loads(environment[name_variable("airflow://dwh")]) == {
+        "user": "etl",
+        "password": "canary",
+        "sslmode": "require",
+    }
+
+
+@pytest.mark.parametrize(
+    ("error", "fails_now"),
+    [(DefinitionError, True), (DataError, True), (LeaseError, True), (InfrastructureError, False)],
+)
+def test_only_infrastructure_errors_are_retried(error: type[DefinitionError], fails_now: bool) -> None:
+    made = to_airflow_error(error(Problem("X_001", "it broke", "mend it")))
+
+    assert isinstance(made, AirflowFailException) is fails_now
+    assert isinstance(made, AirflowException)
+    assert "X_001" in str(made)
+    assert "mend it" in str(made)
+
+
+def test_error_of_a_report_points_at_the_yaml() -> None:
+    error = read_job_error(
+        {"code": "DATA_003", "message": "12 does not fit", "file": "fx.yaml", "line": 7, "hint": "use a wider type"}
+    )
+
+    with pytest.raises(AirflowFailException, match=r"fx\.yaml:7"), translate_errors():
+        raise error
+
+
+@pytest.mark.parametrize(("code", "retried"), [("OUTPUT_003", True), ("INFRA_002", True), ("JOIN_010", False)])
+def test_code_of_a_report_decides_about_a_retry(code: str, retried: bool) -> None:
+    assert read_job_error({"code": code, "message": "x"}).retryable is retried
