@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
-from pyspark.sql import SparkSession
 
-from spark_jobs.session import configure_session
 from tests.integration.postgres import JDBC_DRIVER, postgres_server
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 __all__ = ["postgres_server"]
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    # Imported here: most tests need no Spark and start at once.
+    from pyspark.sql import SparkSession
+
+    from spark_jobs.session import configure_session
+
     folder = tmp_path_factory.mktemp("spark")
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     session = (
