@@ -1,0 +1,151 @@
+"""Scenarios that end before Spark would start."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import NoReturn
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+
+from airflow_provider_runtime.cli.test import command
+from airflow_provider_runtime.scenarios.loading import load_scenarios
+from airflow_provider_runtime.scenarios.runner import ScenarioResult, ScenarioRunner
+
+SCENARIO = """
+scenario: {name}
+run: {{project: p, period: 2026-01}}
+datasets:
+  - id: orders
+    name: Orders
+    version: 1
+    main_table: {{name: orders, columns: [{{name: id, type: string}}]}}
+projects:
+  - id: p
+    name: p
+    version: 1
+    input_dataset_id: orders
+    operations:
+      - seq: 10
+        name: change
+        type: update
+        arguments: {{assignments: [{{column: x, expression: {expression}}}]}}
+{more}
+"""
+
+
+def refuse_spark() -> NoReturn:
+    raise AssertionError("Spark is not needed here")
+
+
+def write(folder: Path, *, name: str = "first", expression: str = "nope", more: str = "") -> Path:
+    path = folder / f"{name}.yaml"
+    path.write_text(SCENARIO.format(name=name, expression=expression, more=more))
+    return path
+
+
+def run(path: Path) -> list[ScenarioResult]:
+    runner = ScenarioRunner(refuse_spark)
+    return [runner.run(loaded) for loaded in load_scenarios([path])]
+
+
+def test_an_expected_error_passes_by_code_and_message(tmp_path: Path) -> None:
+    [result] = run(write(tmp_path, more='expect: {error: {code: EXPR_002, message: "no.e"}}'))
+    assert (result.status, result.mismatches) == ("passed", ())
+
+
+def test_another_code_fails_and_says_what_came(tmp_path: Path) -> None:
+    [result] = run(write(tmp_path, more="expect: {error: {code: JOIN_001}}"))
+    assert result.status == "failed"
+    assert "expected JOIN_001, found EXPR_002" in result.message
+
+
+def test_a_message_that_the_pattern_does_not_find_fails(tmp_path: Path) -> None:
+    [result] = run(write(tmp_path, more='expect: {error: {code: EXPR_002, message: "^nope$"}}'))
+    assert result.status == "failed"
+
+
+def test_an_error_that_nobody_expects_is_an_error_with_its_place(tmp_path: Path) -> None:
+    [result] = run(write(tmp_path, more="expect: {outputs: [{operation: 10, row_count: 1}]}"))
+    assert result.status == "error"
+    assert result.problems[0].location.line == 18
+    assert result.problems[0].location.file == str(tmp_path / "first.yaml")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("expect: {}", "nothing is expected"),
+        ("expected: {error: {code: X}}", "unknown key 'expected'"),
+        ("expect: {error: {code: A, message: '('}}", "no regular expression"),
+        ("expect: {error: {code: A}}\ndata: [{dataset: orders}]", "either rows or a file"),
+        ("expect: {error: {code: A}, outputs: [{operation: 1}]}", "exclude each other"),
+        ("expect: {outputs: [{operation: 1, match: some}]}", "match"),
+    ],
+)
+def test_a_scenario_that_makes_no_sense_is_explained(tmp_path: Path, more: str, said: str) -> None:
+    [result] = run(write(tmp_path, more=more))
+    assert result.status == "error"
+    assert said in result.message
+
+
+def test_data_for_an_unknown_dataset_or_table_is_refused_with_a_hint(tmp_path: Path) -> None:
+    more = (
+        "expect: {error: {code: NONE}}\ndata: [{dataset: ordres, rows: []}, {dataset: orders, table: lines, rows: []}]"
+    )
+    [result] = run(write(tmp_path, expression='"1"', more=more))
+    assert "dataset 'ordres', which is not defined" in result.message
+    assert "no table 'lines'" in result.message
+
+
+def test_a_snapshot_expectation_needs_no_spark(tmp_path: Path) -> None:
+    more = "expect: {snapshot: {input_dataset_version: 1, input_dataset_id: orders, resolver_source: system_default}}"
+    [result] = run(write(tmp_path, expression='"1"', more=more))
+    assert result.status == "passed", result.message
+
+
+def test_a_snapshot_that_differs_names_the_path(tmp_path: Path) -> None:
+    [result] = run(write(tmp_path, expression='"1"', more="expect: {snapshot: {input_dataset_version: 2}}"))
+    assert result.message == "input_dataset_version: expected 2, found 1"
+
+
+def test_files_of_a_catalog_beside_the_scenarios_are_passed_over(tmp_path: Path) -> None:
+    write(tmp_path, more="expect: {error: {code: EXPR_002}}")
+    (tmp_path / "catalog").mkdir()
+    (tmp_path / "catalog" / "d.yaml").write_text("datasource: {id: x, type: csv}\n")
+    assert [result.status for result in run(tmp_path)] == ["passed"]
+
+
+def test_the_command_prints_json_and_fails_with_a_failing_scenario(tmp_path: Path) -> None:
+    write(tmp_path, more="expect: {error: {code: EXPR_002}}")
+    write(tmp_path, name="second", more="expect: {error: {code: JOIN_001}}")
+    result = CliRunner().invoke(command, [str(tmp_path), "--format", "json"])
+    document = json.loads(result.stdout)
+    assert result.exit_code == 1
+    assert (document["passed"], document["failed"]) == (1, 1)
+    assert {entry["scenario"]: entry["status"] for entry in document["results"]} == {
+        "first": "passed",
+        "second": "failed",
+    }
+    assert document["results"][1]["mismatches"][0]["kind"] == "error"
+
+
+def test_the_command_prints_junit(tmp_path: Path) -> None:
+    write(tmp_path, more="expect: {error: {code: JOIN_001}}")
+    result = CliRunner().invoke(command, [str(tmp_path), "--format", "junit"])
+    suite = ElementTree.fromstring(result.stdout)
+    assert (suite.get("tests"), suite.get("failures")) == ("1", "1")
+    assert suite.find("testcase/failure") is not None
+
+
+def test_select_takes_scenarios_by_a_part_of_their_name(tmp_path: Path) -> None:
+    write(tmp_path, more="expect: {error: {code: EXPR_002}}")
+    write(tmp_path, name="second", more="expect: {error: {code: JOIN_001}}")
+    assert CliRunner().invoke(command, [str(tmp_path), "--select", "irs"]).exit_code == 0
+    assert CliRunner().invoke(command, [str(tmp_path), "--select", "third"]).exit_code == 2
+
+
+def test_no_scenario_at_all_is_wrong_usage(tmp_path: Path) -> None:
+    assert CliRunner().invoke(command, [str(tmp_path)]).exit_code == 2
