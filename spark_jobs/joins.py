@@ -8,6 +8,7 @@ that doubles which no touched row meets do not matter. The match arrives as one 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 DELETED = "`@w`.`_deleted`"
 EMPTY_STRUCT_FIELD = "@none"
+RIGHT = "@right"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +70,8 @@ def alias_column(alias: str) -> str:
 
 def build_subquery(join: Join, side: JoinSide, *conditions: str) -> str:
     """Return the scalar subquery of a join's match as a struct, with more conditions beside the join's own."""
-    fields = [f"`@{join.alias}`.{quote_name(name)} AS {quote_name(name)}" for name in join.columns]
-    struct = f"struct({', '.join(fields) or f'TRUE AS `{EMPTY_STRUCT_FIELD}`'})"
-    return f"(SELECT {_hint(join, side)}{struct} {_from_where(join, side, conditions)})"
+    match = _build_struct([f"`@{join.alias}`.{quote_name(name)} AS {quote_name(name)}" for name in join.columns])
+    return f"(SELECT {_hint(join, side)}{match} {_from_where(join, side, conditions)})"
 
 
 def build_exists(join: Join, side: JoinSide, *conditions: str) -> str:
@@ -79,12 +80,28 @@ def build_exists(join: Join, side: JoinSide, *conditions: str) -> str:
 
 
 def _hint(join: Join, side: JoinSide) -> str:
-    return f"/*+ {side.strategy}(`@{join.alias}`) */ " if side.strategy and join.equalities else ""
+    return f"/*+ {side.strategy}(`{RIGHT}`) */ " if side.strategy and join.equalities else ""
 
 
 def _from_where(join: Join, side: JoinSide, conditions: Sequence[str]) -> str:
     where = " AND ".join(f"({condition})" for condition in (join.condition, *conditions))
-    return f"FROM {quote_name(side.view)} AS `@{join.alias}` WHERE {where}"
+    struct = build_match(join, conditions)
+    return f"FROM (SELECT {struct} AS `@{join.alias}` FROM {quote_name(side.view)}) AS `{RIGHT}` WHERE {where}"
+
+
+def build_match(join: Join, conditions: Sequence[str] = ()) -> str:
+    """Return SQL of one struct with the alias's columns that anything uses.
+
+    A struct and not the columns themselves: it is new wherever it stands, while the columns of a view are the same ones
+    in each subquery, which confuses Spark when two subqueries over one view meet.
+    """
+    pattern = re.compile(rf"'(?:[^'\\]|\\.)*'|`@{join.alias}`\.`([^`]+)`")
+    named = [match[1] for sql in (join.condition, *conditions) for match in pattern.finditer(sql) if match[1]]
+    return _build_struct([quote_name(name) for name in dict.fromkeys((*join.columns, *named))])
+
+
+def _build_struct(fields: Sequence[str]) -> str:
+    return f"struct({', '.join(fields) or f'TRUE AS `{EMPTY_STRUCT_FIELD}`'})"
 
 
 def find_touched_rows(
@@ -151,11 +168,9 @@ def _close_over(operation: Operation) -> set[str]:
 
 
 def _join_plainly(frame: DataFrame, join: Join, side: JoinSide) -> DataFrame:
-    right = frame.sparkSession.table(quote_name(side.view)).alias(alias_column(join.alias))
-    fields = ", ".join(f"`@{join.alias}`.{quote_name(name)} AS {quote_name(name)}" for name in join.columns)
-    struct = f"struct({fields or 'TRUE AS `@none`'})"
-    found = frame.alias(WORKING).join(right, functions.expr(join.condition), "left")
-    return found.selectExpr("`@w`.*", f"{struct} AS {quote_name(alias_column(join.alias))}")
+    column = quote_name(alias_column(join.alias))
+    right = frame.sparkSession.table(quote_name(side.view)).selectExpr(f"{build_match(join)} AS {column}")
+    return frame.alias(WORKING).join(right, functions.expr(join.condition), "left").selectExpr("`@w`.*", column)
 
 
 def _null_struct(join: Join, side: JoinSide) -> str:

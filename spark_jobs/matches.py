@@ -8,7 +8,7 @@ from pyspark.sql import functions
 
 from spark_jobs.columns import quote_name
 from spark_jobs.errors import JobError, shorten
-from spark_jobs.joins import JoinCheck, alias_column
+from spark_jobs.joins import JoinCheck, alias_column, build_match
 from spark_jobs.working import WORKING
 
 
@@ -29,7 +29,8 @@ def find_double_match(checks: Iterable[JoinCheck]) -> JobError | None:
 def _find_row(check: JoinCheck) -> dict[str, object] | None:
     join = check.join
     spark = check.frame.sparkSession
-    right = spark.table(quote_name(check.side.view)).alias(alias_column(join.alias))
+    match = f"{build_match(join, [check.picked])} AS {quote_name(alias_column(join.alias))}"
+    right = spark.table(quote_name(check.side.view)).selectExpr(match)
     touched = check.frame.alias(WORKING).where(check.touched).alias(WORKING)
     keys = [functions.expr(f"CAST(`@w`.{quote_name(name)} AS string)").alias(name) for name in join.key]
     found = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from typing import TYPE_CHECKING
@@ -39,6 +40,12 @@ SETTINGS: dict[str, str] = {
     # How it runs.
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.optimizer.scalarSubqueryUseSingleJoin": "true",
+    # BETWEEN and NULLIF over a row's columns inside a join's subquery cannot be planned as common expressions.
+    "spark.sql.legacy.duplicateBetweenInput": "true",
+    "spark.sql.alwaysInlineCommonExpr": "true",
+    # A match is a struct; taken apart by the optimizer, the condition of an EXISTS beside it loses its columns (4.2.0).
+    "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
+    "spark.sql.optimizer.expression.nestedPruning.enabled": "false",
     # Building plans is most of the driver's work; call sites of Column objects are not worth their price.
 }
 
@@ -48,11 +55,22 @@ _LOCAL_MASTER = re.compile(r"local\[(\*|\d+)")
 
 def configure_session(spark: SparkSession) -> None:
     """Set what results depend on, and as many shuffle partitions as a single machine has use for."""
+    # Spark's Python side logs failing queries with values of the data in them.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     for key, value in SETTINGS.items():
-        spark.conf.set(key, value)
+        if _read_setting(spark, key) != value:
+            spark.conf.set(key, value)
     cores = _count_local_cores(spark.conf.get("spark.master", "") or "")
     if cores and spark.conf.get("spark.sql.shuffle.partitions") == DEFAULT_SHUFFLE_PARTITIONS:
         spark.conf.set("spark.sql.shuffle.partitions", str(2 * cores))
+
+
+def _read_setting(spark: SparkSession, key: str) -> str | None:
+    """Return a setting or its default; None for a key that this version of Spark does not know."""
+    try:
+        return spark.conf.get(key)
+    except Exception:  # noqa: BLE001 - the kind differs between versions and Spark Connect
+        return None
 
 
 def _count_local_cores(master: str) -> int:
