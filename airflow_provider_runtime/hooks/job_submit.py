@@ -59,6 +59,15 @@ class JobSubmitHook(SparkSubmitHook):
             self._yarn_track_via_rm_api = True
         return known
 
+    def submit(self, application: str = "", **kwargs: Any) -> str | None:
+        """Submit the job, and close the pipe that its log came through."""
+        try:
+            driver: str | None = super().submit(application, **kwargs)
+            return driver
+        finally:
+            if self._submit_sp is not None and self._submit_sp.stdout is not None:
+                self._submit_sp.stdout.close()
+
     def _build_spark_submit_command(self, application: str) -> list[str]:
         command: list[str] = super()._build_spark_submit_command(application)
         # Building the command sets the environment anew, so the secrets come after it; in cluster modes the environment

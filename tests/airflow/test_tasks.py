@@ -1,0 +1,330 @@
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.providers.apache.spark.hooks import spark_submit
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
+from airflow.sdk.exceptions import AirflowRescheduleException
+
+from airflow_provider_runtime.core.registry.sql import open_registry
+from airflow_provider_runtime.operators.resolve import ResolveOperator
+from airflow_provider_runtime.operators.run_project import RunProjectOperator
+from airflow_provider_runtime.timetables.assets import make_asset
+from tests.airflow.tasks import FakeSpark, FakeTask
+
+pytestmark = pytest.mark.airflow
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "dags_examples"
+DATA_ERROR = {
+    "code": "DATA_003",
+    "message": "12 does not fit",
+    "hint": "widen the type",
+    "file": "fx.yaml",
+    "line": 7,
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(EXAMPLES / "catalog", tmp_path / "catalog")
+    shutil.copytree(EXAMPLES / "data", tmp_path / "data")
+    monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path))
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps({"conn_type": "spark", "host": "local[1]"}))
+    return tmp_path
+
+
+@pytest.fixture
+def spark(home: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSpark:
+    (home / "bin").mkdir()
+    fake = FakeSpark(home / "bin")
+    fake.install()
+    for name, value in fake.environment().items():
+        monkeypatch.setenv(name, value)
+    return fake
+
+
+def resolve(task: FakeTask, project: str = "fx-close", **arguments: Any) -> dict[str, Any]:
+    return ResolveOperator(task_id="resolve", project=project, **arguments).execute(task.context("resolve"))
+
+
+def run(task: FakeTask, pins: Any, **arguments: Any) -> Any:
+    operator = RunProjectOperator(task_id="run", snapshot=pins, **arguments)
+    return operator.execute(task.context())
+
+
+# resolve
+
+
+def test_resolve_takes_the_partition_key_and_returns_pins(home: Path) -> None:
+    pins = resolve(FakeTask(partition_key="2026-02", params={"period": "2026-01"}))
+
+    assert pins["period"] == "2026-02"
+    assert pins["snapshot_uri"] == f"file://{home}/.runtime/snapshots/{pins['snapshot_sha256']}.json"
+    assert pins["resolver_snapshot"]["join_datasets"][0]["alias"] == "fx"
+
+
+@pytest.mark.parametrize(
+    ("task", "explicit", "expected"),
+    [
+        (FakeTask(partition_key="2026-02"), "2026-03", "2026-03"),
+        (FakeTask(partition_key=None, params={"period": "2026-02"}), None, "2026-02"),
+        (FakeTask(partition_key=None, logical_date=datetime(2026, 1, 31, tzinfo=UTC)), None, "2026-01"),
+    ],
+)
+def test_resolve_without_key_takes_the_next_best(
+    home: Path, task: FakeTask, explicit: str | None, expected: str
+) -> None:
+    assert resolve(task, period=explicit)["period"] == expected
+
+
+def test_resolve_without_any_period_says_so(home: Path) -> None:
+    with pytest.raises(AirflowFailException, match="no partition key"):
+        resolve(FakeTask(partition_key=None))
+
+
+@pytest.mark.parametrize(("key", "code"), [("2199-01", "PERIOD_003"), ("2026-13", "PERIOD_001")])
+def test_resolve_refuses_a_period_that_cannot_be_run(home: Path, key: str, code: str) -> None:
+    with pytest.raises(AirflowFailException, match=code):
+        resolve(FakeTask(partition_key=key))
+
+
+def test_resolve_of_an_open_period_needs_to_be_asked_for(home: Path) -> None:
+    today = datetime.now(UTC)
+    task = FakeTask(partition_key=f"{today.year}-{today.month:02}")
+    with pytest.raises(AirflowFailException, match="PERIOD_004"):
+        resolve(task)
+
+    assert resolve(task, allow_open_period=True)["period"] == task.partition_key
+
+
+def test_resolve_of_a_closed_period_needs_to_be_asked_for(home: Path) -> None:
+    registry = open_registry(f"sqlite:///{home}/.runtime/registry.db")
+    registry.set_period_status("gregorian", "2026-01", "closed", who="test", reason="test")
+    registry.close()
+    with pytest.raises(AirflowFailException, match="PERIOD_002"):
+        resolve(FakeTask())
+
+    assert resolve(FakeTask(), allow_closed=True)["period"] == "2026-01"
+
+
+def test_resolve_of_an_unknown_project_names_it(home: Path) -> None:
+    with pytest.raises(AirflowFailException, match="PROJECT_001"):
+        resolve(FakeTask(), "fx-clsoe")
+
+
+def test_resolve_is_not_stopped_by_another_projects_mistake(home: Path) -> None:
+    (home / "catalog" / "other.yaml").write_text("project: {id: other, nmae: x}")
+
+    assert resolve(FakeTask())["period"] == "2026-01"
+
+
+def test_resolve_waits_for_the_period_before_and_gives_up_in_time(home: Path) -> None:
+    task = FakeTask(partition_key="2026-02")
+    arguments: dict[str, Any] = {"requires_previous_period": True, "execution_timeout": timedelta(hours=1)}
+    with pytest.raises(AirflowRescheduleException):
+        resolve(task, **arguments)
+    task.first_reschedule = datetime.now(UTC) - timedelta(hours=2)
+
+    with pytest.raises(AirflowFailException, match="PERIOD_005"):
+        resolve(task, **arguments)
+
+
+def test_resolve_does_not_wait_before_the_projects_first_period(home: Path) -> None:
+    assert resolve(FakeTask(), requires_previous_period=True)["period"] == "2026-01"
+
+
+# run
+
+
+def test_run_registers_and_tells_the_asset(home: Path, spark: FakeSpark) -> None:
+    task = FakeTask()
+    asset = make_asset("Monthly Close")
+    report = run(task, resolve(task), outlets=[asset])
+
+    assert report["status"] == "succeeded"
+    assert [output["registered_version"] for output in report["outputs"]] == [None, 1]
+    assert task.events[asset].partition_keys == {"2026-01"}
+    assert {"period": "2026-01", "version": 1, "rows": 3}.items() <= task.events[asset].extra.items()
+
+
+def test_run_finds_the_snapshot_of_the_resolve_task_before_it(home: Path, spark: FakeSpark) -> None:
+    from airflow.sdk import DAG
+
+    task = FakeTask()
+    task.xcom["resolve"] = resolve(task)
+    with DAG("close", schedule=None):
+        before = ResolveOperator(task_id="resolve", project="fx-close")
+        operator = RunProjectOperator(task_id="run")
+        before >> operator
+
+    assert operator.execute(task.context())["period"] == "2026-01"
+
+
+def test_run_raises_what_the_job_reports_and_not_its_exit_status(
+    home: Path, spark: FakeSpark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_SUBMIT_ERROR", json.dumps(DATA_ERROR))
+    task = FakeTask()
+
+    with pytest.raises(AirflowFailException, match=r"DATA_003 12 does not fit\n.*fx\.yaml:7.*\n.*widen the type"):
+        run(task, resolve(task))
+
+
+def test_run_without_report_is_retried(home: Path, spark: FakeSpark, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_SUBMIT_SILENT", "1")
+    task = FakeTask()
+    pins = resolve(task)
+    with pytest.raises(AirflowException, match="without a report") as raised:
+        run(task, pins)
+    assert not isinstance(raised.value, AirflowFailException)
+    monkeypatch.delenv("FAKE_SUBMIT_SILENT")
+
+    assert run(task, pins)["status"] == "succeeded"
+    assert spark.attempts[0] < spark.attempts[1]
+
+
+def test_retry_after_a_lost_answer_does_not_run_again_and_a_clear_does(home: Path, spark: FakeSpark) -> None:
+    task = FakeTask()
+    pins = resolve(task)
+    run(task, pins)
+    assert run(task, pins)["status"] == "succeeded"
+    assert len(spark.calls) == 1
+    task.clear_number = 1
+
+    run(task, pins)
+
+    assert len(spark.calls) == 2
+
+
+def test_changed_snapshot_is_refused(home: Path, spark: FakeSpark) -> None:
+    task = FakeTask()
+    pins = resolve(task)
+    file = Path(pins["snapshot_uri"].removeprefix("file://"))
+    file.chmod(0o644)
+    file.write_bytes(file.read_bytes().replace(b"fx-close", b"fx-clos3"))
+
+    with pytest.raises(AirflowFailException, match="SNAPSHOT_001"):
+        run(task, pins)
+    assert spark.calls == []
+
+
+def test_missing_spark_connection_is_an_error(home: Path, spark: FakeSpark) -> None:
+    task = FakeTask()
+
+    with pytest.raises(AirflowFailException, match="Spark connection 'nowhere' is not defined"):
+        run(task, resolve(task), conn_id="nowhere")
+    assert spark.calls == []
+
+
+def test_credential_reaches_the_driver_in_its_environment_alone(
+    home: Path, spark: FakeSpark, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_LEDGER", json.dumps({"conn_type": "generic", "login": "u", "password": "canary"}))
+    source = home / "catalog" / "fx_close" / "sources.yaml"
+    source.write_text(
+        source.read_text().replace("id: warehouse\n", "id: warehouse\n  credential_ref: airflow://ledger\n")
+    )
+    task = FakeTask()
+
+    run(task, resolve(task))
+
+    (call,) = spark.calls
+    assert "canary" not in json.dumps(call["arguments"])
+    assert [json.loads(text) for text in call["secrets"].values()] == [{"user": "u", "password": "canary"}]
+    assert "canary" not in caplog.text
+    files = [path for path in home.rglob("*") if path.is_file() and path != spark.log]
+    assert not [path for path in files if b"canary" in path.read_bytes()]
+
+
+# YARN in cluster mode, with a stub of the resource manager
+
+
+class ResourceManager(BaseHTTPRequestHandler):
+    state = "RUNNING"
+    final = "UNDEFINED"
+    asked = 0
+
+    def do_GET(self) -> None:
+        type(self).asked += 1
+        if type(self).asked > 1:
+            type(self).state, type(self).final = "FINISHED", "SUCCEEDED"
+        body = {"app": {"state": self.state, "finalStatus": self.final, "diagnostics": ""}}
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def yarn(spark: FakeSpark, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[ResourceManager]]:
+    handler = type("Handler", (ResourceManager,), {})
+    with HTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        extra = {
+            "deploy-mode": "cluster",
+            "yarn_resourcemanager_webapp_address": f"http://127.0.0.1:{server.server_port}",
+        }
+        connection = {"conn_type": "spark", "host": "yarn", "extra": extra}
+        monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))
+        monkeypatch.setenv("HADOOP_CONF_DIR", "/nowhere")
+        monkeypatch.setattr(spark_submit.time, "sleep", lambda _: None)
+        yield handler
+        server.shutdown()
+
+
+def test_cluster_job_is_followed_and_taken_up_again(
+    yarn: type[ResourceManager], spark: FakeSpark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = FakeTask()
+    pins = resolve(task)
+    with monkeypatch.context() as patch:
+        # The worker dies while it follows the job: nothing is told to the registry.
+        patch.setattr(RunProjectOperator, "poll_until_complete", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(RunProjectOperator, "_record_failure", lambda *_: None)
+        with pytest.raises(KeyboardInterrupt):
+            run(task, pins)
+
+    assert run(task, pins)["status"] == "succeeded"
+    assert len(spark.calls) == 1
+    assert any(key.startswith("spark_job_id:0:") for key in task.store.values)
+
+
+def test_cluster_job_runs_anew_after_a_clear(yarn: type[ResourceManager], spark: FakeSpark) -> None:
+    task = FakeTask()
+    pins = resolve(task)
+    run(task, pins)
+    task.clear_number = 1
+
+    run(task, pins)
+
+    assert len(spark.calls) == 2
+    assert spark.attempts[0] < spark.attempts[1]
+
+
+def test_cluster_mode_refuses_airflow_credentials(
+    yarn: type[ResourceManager], home: Path, spark: FakeSpark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_LEDGER", json.dumps({"conn_type": "generic", "password": "canary"}))
+    source = home / "catalog" / "fx_close" / "sources.yaml"
+    source.write_text(
+        source.read_text().replace("id: warehouse\n", "id: warehouse\n  credential_ref: airflow://ledger\n")
+    )
+    task = FakeTask()
+
+    with pytest.raises(AirflowFailException, match="CATALOG_004"):
+        run(task, resolve(task))
+    with pytest.raises(AirflowFailException, match="CATALOG_004"):
+        resolve(task, deploy_mode="cluster")
+    assert spark.calls == []
