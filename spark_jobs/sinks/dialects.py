@@ -60,7 +60,7 @@ _DIALECTS = {
         key_type="text",
         # A writer that was stopped inside a transaction must not hold its locks for ever.
         session_sql=("SET idle_in_transaction_session_timeout = '30s'", "SET lock_timeout = '120s'"),
-        writer_options={"reWriteBatchedInserts": "true"},
+        writer_options={"reWriteBatchedInserts": "true", "tcpKeepAlive": "true"},
     ),
     "mysql": Dialect(
         "mysql",

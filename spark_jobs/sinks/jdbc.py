@@ -112,7 +112,8 @@ class JdbcTarget:
     def connect(self) -> Iterator[Database]:
         """Open a connection whose work is dropped unless it was committed."""
         given = self.output.destination.options
-        properties = {name: value for name, value in given.items() if name.lower() not in _SPARK_OPTIONS}
+        own = {name: value for name, value in given.items() if name.lower() not in _SPARK_OPTIONS}
+        properties = {**self.dialect.writer_options, **own}
         driver = {"driver": given["driver"]} if "driver" in given else {}
         database = connect_database(self.spark, self.url, {**properties, **driver}, self.read_credentials())
         try:

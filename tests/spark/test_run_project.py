@@ -151,3 +151,35 @@ def test_job_whose_report_cannot_be_written_keeps_its_status(tmp_path: Path) -> 
 
 def test_job_called_wrongly_ends_with_usage(tmp_path: Path) -> None:
     assert run_job("--snapshot", "x").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("step", "number", "published"),
+    [("replace_file", 1, []), ("replace_file", 2, ["fx"]), ("delete", 5, ["fx", "fy"])],
+)
+def test_driver_killed_while_it_publishes_is_completed_by_the_retry(
+    spark: SparkSession, tmp_path: Path, step: str, number: int, published: list[str]
+) -> None:
+    """Two outputs of one file each: the first and the second swap are the calls of replace_file."""
+    quiet = lambda _: None  # noqa: E731
+    before, after = (make_two_outputs(tmp_path, name) for name in ("old", "new"))
+    assert run_snapshot(spark, before.snapshot(), 1, progress=quiet).status == "succeeded"
+    path, digest = write_snapshot(after, tmp_path)
+    arguments = ("--snapshot", path, "--sha256", digest, "--attempt", 2, "--report", tmp_path / "report.json")
+    killed = run_job(step, number, *arguments, command=(sys.executable, "-m", "tests.spark.killed_driver"))
+    assert killed.returncode == -9, killed.stderr[-2000:]
+    assert not (tmp_path / "report.json").exists()
+    shown = {table: read_names(spark, tmp_path / table) for table in ("fx", "fy")}
+    assert shown == {table: ["NEW" if table in published else "OLD"] for table in ("fx", "fy")}
+    report = run_snapshot(spark, parse_snapshot(path.read_bytes(), digest), 3, progress=quiet)
+    assert report.status == "succeeded"
+    assert [read_names(spark, tmp_path / table) for table in ("fx", "fy")] == [["NEW"], ["NEW"]]
+    visible = [file.name for file in tmp_path.rglob("*.parquet")]
+    assert visible == ["part-00000.snappy.parquet"] * 2
+
+
+def make_two_outputs(folder: Path, name: str) -> PlanBuilder:
+    plan = make_plan(folder / "fx", ("1", name))
+    plan.output("id", "name")
+    plan.operations[-1]["destination"] |= {"uri": f"file://{folder}/fy", "display": "lake/fy"}
+    return plan
