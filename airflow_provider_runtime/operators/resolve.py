@@ -168,7 +168,9 @@ class ResolveOperator(BaseOperator):
             hint = f"run {definition.model.name} for {previous.identifier} first"
             raise PeriodError(Problem("PERIOD_005", message, hint, definition.locate("airflow")))
         self.log.info("waiting for %s to be published", previous.identifier)
-        raise AirflowRescheduleException(datetime.now(UTC) + timedelta(seconds=self.poke_interval))
+        raise AirflowRescheduleException(  # type: ignore[no-untyped-call]
+            datetime.now(UTC) + timedelta(seconds=self.poke_interval)
+        )
 
     def _measure_wait(self, context: Context) -> timedelta:
         first: datetime | None = context["ti"].get_first_reschedule_date(context)
