@@ -12,13 +12,15 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 
 from airflow_provider_runtime.core.expr.checker import Checked, literal_type
-from airflow_provider_runtime.core.expr.quotient import plan_quotient
+from airflow_provider_runtime.core.expr.extremes import TURNED, find_null_columns, flatten
+from airflow_provider_runtime.core.expr.quotient import absolute, divide_sql, has_one_step, negate
 from airflow_provider_runtime.core.expr.typed import Typed
-from airflow_provider_runtime.core.model.schema import DataType, make_decimal
+from airflow_provider_runtime.core.model.schema import INTEGER, DataType, make_decimal
 
 OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY, PRIMARY = range(8)
 LONGEST_FLAT = 64
-FIRST_DAY, LAST_DAY = -719162, 2932896  # 0001-01-01 and 9999-12-31 as days since 1970-01-01
+MIDDLE_DAY = 1106867  # days from 1970-01-01 to the middle between 0001-01-01 and 9999-12-31
+DAY_FACTOR = (2**63 - 1) // 1826029  # times a day at either end it fits a bigint, times the next day it does not
 Sql = tuple[int, str]
 
 
@@ -112,6 +114,7 @@ class _Compiler:
         self.now = run_timestamp.astimezone(UTC)
         self.mark = "" if mark is None else f"/*@{mark.replace('*', '').replace('/', '|')}*/"
         self.bindings = 0
+        self.not_null: frozenset[object] = frozenset()
 
     def write(self, node: Typed, least: int) -> str:
         """Return the SQL of a node, in brackets where it binds more loosely than is needed."""
@@ -215,62 +218,38 @@ class _Compiler:
         if node.type.kind == "integer":
             # Spark gives no place for an overflow of its unary minus.
             return SUM, f"0L - {self.mark}{self.write(node.args[0], PRODUCT)}"
-        return UNARY, f"-{self.write(node.args[0], PRIMARY)}"
+        return UNARY, negate(self.write(node.args[0], UNARY), node.type)
+
+    def write_abs(self, node: Typed) -> Sql:
+        """Write ABS."""
+        if node.type.kind == "decimal":
+            return PRIMARY, absolute(self.write(node.args[0], OR), node.type)
+        return self.call("abs", node)
 
     def write_divide(self, node: Typed) -> Sql:
         """Write a quotient."""
         left, right = node.args
         right = narrow_constant(right)
-        values = {
-            "a": (self.write(left, OR), left.is_simple),
-            "b": (self.write(right, OR), right.is_simple),
-        }
         is_safe = right.op == "literal" and right.value not in (0, None)
-        return PRIMARY, self.divide(values, left.type, right.type, node.type, is_safe)
+        return PRIMARY, self.divide(left, right, node.type, is_safe=is_safe)
 
-    def divide(
-        self, values: dict[str, tuple[str, bool]], left: DataType, right: DataType, result: DataType, is_safe: bool
-    ) -> str:
+    def divide(self, left: Typed, right: Typed, result: DataType, *, is_safe: bool) -> str:
         """Return a quotient rounded once to the result's scale, NULL for a divisor of zero."""
-        plan = plan_quotient(left, right, result.scale)
+        values = {
+            "a": (self.write(left, UNARY), left.is_simple),
+            "b": (self.write(right, UNARY), right.is_simple),
+        }
 
         def body(names: dict[str, str]) -> str:
-            dividend = names["a"] if plan.left == left else self.cast(names["a"], plan.left)
-            divisor = names["b"] if plan.right == right else self.cast(names["b"], plan.right)
-            divisor = divisor if is_safe else f"NULLIF({divisor}, 0BD)"
-            quotient = f"{_protect(dividend)} / {self.mark}{_protect(divisor)}"
-            product_scale = result.scale + 1 + right.scale
-            if plan.check_tie and product_scale <= 38:
-                quotient = self.correct(quotient, names, result.scale, product_scale)
-            return self.cast(quotient, result)
+            return divide_sql(names, left.type, right.type, result, self.mark, is_safe=is_safe)
 
+        if has_one_step(left.type, right.type, result.scale):
+            return body({name: sql for name, (sql, _) in values.items()})
         return self.bind(values, body)
 
-    @staticmethod
-    def correct(quotient: str, names: dict[str, str], scale: int, product_scale: int) -> str:
-        """Return a quotient in which a tie that rounding made from something below is taken back."""
-        unit, half = f"{Decimal(1).scaleb(-scale):f}BD", f"{Decimal(5).scaleb(-scale - 1):f}BD"
-        tie = f"CAST(abs({quotient}) AS DECIMAL(38,{scale + 1}))"
-        product = f"try_cast(try_multiply({tie}, abs({names['b']})) AS DECIMAL(38,{product_scale}))"
-        is_false = f"{product} > try_cast(abs({names['a']}) AS DECIMAL(38,{product_scale}))"
-        less = f"{quotient} - CASE WHEN {quotient} > 0BD THEN {half} ELSE -{half} END"
-        return f"CASE WHEN abs({quotient}) % {unit} = {half} AND {is_false} THEN {less} ELSE {quotient} END"
-
     def write_mod(self, node: Typed) -> Sql:
-        """Write a remainder."""
-        left, right = node.args
-        divisor = (self.write(right, OR), right.is_simple)
-        dividend = self.write(left, PRODUCT)
-        if right.is_simple:
-            return PRODUCT, f"{dividend} % {self.mark}NULLIF({divisor[0]}, {self.zero(right.type)})"
-        values = {"a": (self.write(left, OR), left.is_simple), "b": divisor}
-        zero = self.zero(right.type)
-        return PRIMARY, self.bind(values, lambda names: f"{names['a']} % {self.mark}NULLIF({names['b']}, {zero})")
-
-    @staticmethod
-    def zero(data_type: DataType) -> str:
-        """Return zero of a number's type."""
-        return "0L" if data_type.kind == "integer" else "0BD"
+        """Write a remainder, which is NULL for a divisor of zero."""
+        return PRIMARY, f"try_mod({self.arguments(node.args)})"
 
     def write_not(self, node: Typed) -> Sql:
         """Write NOT."""
@@ -320,23 +299,39 @@ class _Compiler:
 
     def write_min(self, node: Typed) -> Sql:
         """Write MIN: NULL when one is NULL."""
-        return PRIMARY, self.extreme("least", "sort_array({})[0]", node)
+        return self.extreme("least", node)
 
     def write_max(self, node: Typed) -> Sql:
         """Write MAX: NULL when one is NULL."""
-        return PRIMARY, self.extreme("greatest", "element_at(array_sort({}), -1)", node)
+        return self.extreme("greatest", node)
 
-    def extreme(self, function: str, by_sorting: str, node: Typed) -> str:
+    def extreme(self, function: str, node: Typed) -> Sql:
         """Return the function, guarded against NULL, without writing a long operand twice."""
-        arguments = _flatten(node)
+        arguments = flatten(node)
+        columns = find_null_columns(node)
+        if columns is None:
+            return self.extreme_of_any(function, node.type, arguments)
+        unknown = {name: column for name, column in columns.items() if name not in self.not_null}
+        outer, self.not_null = self.not_null, self.not_null | unknown.keys()
         values = self.arguments(arguments)
-        nullable = [argument for argument in arguments if argument.nullable]
-        if not nullable:
-            return f"{function}({values})"
-        if all(argument.is_simple for argument in nullable):
-            tests = " OR ".join([f"{self.write(argument, SUM)} IS NULL" for argument in nullable])
-            return f"IF({tests}, NULL, {function}({values}))"
-        return by_sorting.format(f"array({values})")
+        self.not_null = outer
+        if not unknown:
+            return PRIMARY, f"{function}({values})"
+        tests = self.join([f"{self.write(column, SUM)} IS NULL" for column in unknown.values()], "OR")
+        return PRIMARY, f"IF({tests}, NULL, {function}({values}))"
+
+    def extreme_of_any(self, function: str, data_type: DataType, arguments: list[Typed]) -> Sql:
+        """Return the function of operands that can be NULL in any way: a struct of NULL is the least of all."""
+        if function == "least":
+            values = ", ".join([f"struct({self.write(argument, OR)})" for argument in arguments])
+            return PRIMARY, f"least({values}).col1"
+        if data_type.kind == "decimal":
+            turned = [negate(self.write(argument, UNARY), data_type) for argument in arguments]
+            values = ", ".join([f"struct({value})" for value in turned])
+            return UNARY, negate(f"least({values}).col1", data_type)
+        level, needed, turn, turn_back = TURNED[data_type.kind]
+        values = ", ".join([f"struct({turn.format(self.write(argument, needed))})" for argument in arguments])
+        return level, turn_back.format(f"least({values}).col1")
 
     def write_left(self, node: Typed) -> Sql:
         """Write LEFT."""
@@ -366,17 +361,14 @@ class _Compiler:
 
     def write_dateadd(self, node: Typed) -> Sql:
         """Write DATEADD; a day outside the years 1 to 9999 fails."""
-        start, days = self.write(node.args[0], OR), self.write(node.args[1], PRODUCT)
-        sql = f"CAST(unix_date({start}) AS BIGINT) + {self.mark}{days}"
+        return PRIMARY, f"date_from_unix_date(CAST({self.days(node)} + {MIDDLE_DAY}L AS INT))"
 
-        def body(names: dict[str, str]) -> str:
-            n = names["n"]
-            failure = f"CAST({self.mark}concat('day ', CAST({n} AS STRING), ' since 1970 is out of range') AS DATE)"
-            inside = f"date_from_unix_date(CAST({n} AS INT))"
-            in_range = f"{n} BETWEEN {FIRST_DAY}L AND {LAST_DAY}L"
-            return f"CASE WHEN {in_range} THEN {inside} WHEN {n} IS NOT NULL THEN {failure} END"
-
-        return PRIMARY, self.bind({"n": (sql, False)}, body)
+    def days(self, node: Typed) -> str:
+        """Return a date as days from the middle of all dates; the product overflows for days that are none."""
+        if node.op != "dateadd":
+            return f"unix_date({self.write(node, OR)}) - {MIDDLE_DAY}L"
+        start, count = self.days(node.args[0]), self.write(node.args[1], PRODUCT)
+        return f"({start} + {self.mark}{count}) * {self.mark}{DAY_FACTOR}L div {DAY_FACTOR}L"
 
     def write_today(self, _node: Typed) -> Sql:
         """Write the run's day."""
@@ -396,13 +388,10 @@ class _Compiler:
 
     def write_avg(self, node: Typed) -> Sql:
         """Write AVG as a quotient, so that it is rounded once."""
-        sql, source = self.arguments(node.args), node.args[0].type
-        total = make_decimal(38, source.scale)
-        values = {
-            "a": (self.cast(f"sum({self.mark}{sql})", total), False),
-            "b": (f"CAST(count({sql}) AS DECIMAL(20,0))", False),
-        }
-        return PRIMARY, self.divide(values, total, make_decimal(20, 0), node.type, is_safe=False)
+        argument = node.args[0]
+        total = Typed("sum", make_decimal(38, argument.type.scale), True, (argument,))
+        count = Typed("cast", make_decimal(20, 0), False, (Typed("count", INTEGER, False, (argument,)),))
+        return PRIMARY, self.divide(total, count, node.type, is_safe=False)
 
     def write_count_all(self, _node: Typed) -> Sql:
         """Write COUNT(*)."""
@@ -410,7 +399,7 @@ class _Compiler:
 
 
 _PLAIN = {
-    "abs": "abs", "concat": "concat", "coalesce": "coalesce", "upper": "upper", "lower": "lower", "trim": "trim",
+    "concat": "concat", "coalesce": "coalesce", "upper": "upper", "lower": "lower", "trim": "trim",
     "contains": "contains", "replace": "replace", "count": "count", "min_agg": "min", "max_agg": "max",
 }  # fmt: skip
 _WIDENED = {"len": "length", "year": "year", "month": "month", "day": "day", "datediff": "datediff"}
@@ -427,18 +416,6 @@ for _op, _function in _PLAIN.items():
     _add_plain(_op, _function, False)
 for _op, _function in _WIDENED.items():
     _add_plain(_op, _function, True)
-
-
-def _flatten(node: Typed) -> list[Typed]:
-    """Return the arguments of MIN or MAX, those of the same function inside it put in their place."""
-    pending, found = list(reversed(node.args)), []
-    while pending:
-        current = pending.pop()
-        if current.op == node.op and current.type == node.type:
-            pending.extend(reversed(current.args))
-        else:
-            found.append(current)
-    return found
 
 
 def _protect(sql: str) -> str:
