@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 import re
@@ -12,10 +13,12 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import DAG, Param, TaskGroup
 
 from airflow_provider_runtime.core.errors import DefinitionError, Problem, RuntimeProviderError
 from airflow_provider_runtime.core.rendering import render_problems
+from airflow_provider_runtime.core.suggest import suggest
 from airflow_provider_runtime.dag_factory.catalog_outline import CatalogOutline, read_catalog_outline
 from airflow_provider_runtime.dag_factory.documentation import make_documentation
 from airflow_provider_runtime.dag_factory.durations import parse_duration
@@ -180,7 +183,7 @@ def make_tasks(
     """Make the tasks `resolve` and `run` of a project in the DAG at hand."""
     settings = project.settings
     shared = _make_shared_arguments(project)
-    spark = {str(key): value for key, value in settings.spark.items()}
+    spark = _check_spark_arguments(project)
     resolve_arguments: dict[str, Any] = {
         "task_id": "resolve",
         "project": project.id,
@@ -201,6 +204,25 @@ def make_tasks(
     run = RunProjectOperator(**{**shared, **run_arguments, **spark, "snapshot": resolve.output, **(run_args or {})})
     resolve >> run
     return resolve, run
+
+
+def _check_spark_arguments(project: ProjectOutline) -> dict[str, Any]:
+    """Return the spark block as arguments of SparkSubmitOperator; those that it does not have are CATALOG_002."""
+    known = set(inspect.signature(SparkSubmitOperator.__init__).parameters) - {"self", "kwargs"}
+    spark = {str(key): value for key, value in project.settings.spark.items()}
+    problems = [
+        Problem(
+            "CATALOG_002",
+            f"unknown key '{key}' in the spark block",
+            suggest(key, sorted(known)),
+            locate(project, f"airflow.spark.{key}"),
+        )
+        for key in spark
+        if key not in known
+    ]
+    if problems:
+        raise DefinitionError(problems)
+    return spark
 
 
 def _make_shared_arguments(project: ProjectOutline) -> dict[str, Any]:

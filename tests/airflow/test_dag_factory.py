@@ -151,6 +151,14 @@ def test_documentation_holds_table_and_picture(catalog: WriteCatalog) -> None:
     assert "```mermaid" in text
 
 
+def test_unknown_spark_argument_names_the_nearest(catalog: WriteCatalog) -> None:
+    with pytest.raises(DefinitionError) as raised:
+        project_dag("close", catalog(airflow="{spark: {executor_memroy: 2G}}"))
+
+    assert raised.value.problems[0].code == "CATALOG_002"
+    assert "executor_memory" in str(raised.value.problems[0].hint)
+
+
 def test_unknown_project_names_the_nearest(catalog: WriteCatalog) -> None:
     with pytest.raises(DefinitionError) as raised:
         project_dag("clsoe", catalog())

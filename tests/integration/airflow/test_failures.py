@@ -68,6 +68,22 @@ def test_driver_that_is_killed_is_tried_again_and_publishes_once(airflow: Standa
     assert len(rows) == len({tuple(row.items()) for row in rows})
 
 
+def test_task_process_that_is_killed_is_tried_again_and_publishes_once(airflow: Standalone) -> None:
+    airflow.wait_for_dag("killed")
+    run_id = airflow.trigger("killed", "2026-02")
+    driver = wait_for("the driver to start", lambda: find_driver(airflow.home), timeout_seconds=60, pause_seconds=0.1)
+    status = Path(f"/proc/{driver}/status").read_text()
+    task_process = int(status.partition("PPid:")[2].split()[0])
+    assert b"airflow" in Path(f"/proc/{task_process}/cmdline").read_bytes()
+
+    os.kill(task_process, signal.SIGKILL)
+
+    assert airflow.wait_for_run("killed", run_id) == "success"
+    rows = [row for row in read_table(airflow, "valuation") if row["_period"] == "2026-02"]
+    assert rows
+    assert len(rows) == len({tuple(row.items()) for row in rows})
+
+
 def find_driver(home: Path) -> int | None:
     """Return the process id of a Java process that runs our job below this home."""
     for entry in Path("/proc").iterdir():
