@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 DELETED = "`@w`.`_deleted`"
 EMPTY_STRUCT_FIELD = "@none"
 RIGHT = "@right"
+BARRIER = "spark_partition_id() >= 0"
+"""Always TRUE, which the optimizer does not know: later filters and projections stay above the join, and do not take
+its subquery along, which would join again or, inside the condition of another subquery, leave no valid plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ def alias_column(alias: str) -> str:
 def build_subquery(join: Join, side: JoinSide, *conditions: str) -> str:
     """Return the scalar subquery of a join's match as a struct, with more conditions beside the join's own."""
     match = _build_struct([f"`@{join.alias}`.{quote_name(name)} AS {quote_name(name)}" for name in join.columns])
-    return f"(SELECT {_hint(join, side)}{match} {_from_where(join, side, conditions)})"
+    return f"CASE WHEN {BARRIER} THEN (SELECT {_hint(join, side)}{match} {_from_where(join, side, conditions)}) END"
 
 
 def build_exists(join: Join, side: JoinSide, *conditions: str) -> str:

@@ -13,6 +13,7 @@ from spark_jobs.errors import MARK_PATTERN, RAISED_PREFIX, JobError, shorten
 if TYPE_CHECKING:
     from spark_jobs.snapshot import Expression, Plan
 
+RAISED_CONDITION = "USER_RAISED_EXCEPTION"
 DOUBLE_MATCH = "SCALAR_SUBQUERY_TOO_MANY_ROWS"
 _VALUE_CONDITIONS = (
     "CAST_INVALID_INPUT",
@@ -137,7 +138,8 @@ def _get_parameter(error: BaseException, name: str) -> str | None:
 def _find_raised(error: BaseException) -> tuple[dict[str, str | None], str] | None:
     """Find what `errors.raise_sql` raised, wherever Spark has put it."""
     for item in _chain(error):
-        for text in (_get_parameter(item, "errorMessage"), str(item)):
+        whole = str(item)
+        for text in (_get_parameter(item, "errorMessage"), whole if RAISED_CONDITION in whole else None):
             if text and RAISED_PREFIX in text:
                 rest = text[text.index(RAISED_PREFIX) + len(RAISED_PREFIX) :]
                 try:
