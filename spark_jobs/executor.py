@@ -22,7 +22,7 @@ from spark_jobs.operations.aggregate import group_rows
 from spark_jobs.operations.append import read_source_rows
 from spark_jobs.operations.delete import delete_rows
 from spark_jobs.operations.output import select_output
-from spark_jobs.operations.update import update_rows
+from spark_jobs.operations.update import matched_flags, update_rows
 from spark_jobs.plan_reading import needs_row_ids
 from spark_jobs.report import OperationReport
 from spark_jobs.row_ids import POSITION, find_repeated, hash_keys
@@ -208,7 +208,8 @@ class Execution:
         rows = self._touch(part.frame, operation)
         frame = update_rows(rows, operation, self._timestamp)
         checked = tuple(dict.fromkeys((*part.checked, *(item.column for item in operation.assignments))))
-        working.parts = [Part(frame, (*part.flags, rows.flag), checked, part.depth + 1)]
+        flags = (*part.flags, rows.flag, *matched_flags(rows, operation.seq))
+        working.parts = [Part(frame, flags, checked, part.depth + 1)]
 
     def _delete(self, working: WorkingDataset, operation: DeleteOperation) -> None:
         part = working.collapse()

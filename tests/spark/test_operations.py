@@ -229,3 +229,24 @@ def test_value_that_overflows_fails_even_when_no_output_has_it(spark: SparkSessi
 def test_timestamps_of_the_run_are_utc(spark: SparkSession) -> None:
     row = run(spark, start(TX, ROWS).output("_created_at", "_created_by_run")).rows(10)[0]
     assert row == (datetime(2026, 2, 1, tzinfo=UTC).replace(tzinfo=None), "run-1")
+
+
+def test_join_that_nothing_uses_still_fails_on_a_second_match(spark: SparkSession) -> None:
+    plan = start(TX, ROWS)
+    plan.tables["fx"] = table(RATES, memory(["code", "rate"], ("GBP", "2"), ("GBP", "3")))
+    plan.update(("id", "string", "'x'"), joins=[join("fx", "fx", [], ("currency", "code"))]).output("currency")
+    with pytest.raises(JobError, match="currency = GBP"):
+        run(spark, plan)
+
+
+def test_operations_over_earlier_joins_filter_and_join_again(spark: SparkSession) -> None:
+    plan = start(TX, ROWS)
+    plan.tables["fx"] = table(RATES, RATE_ROWS)
+    joins = [join("fx", "fx", ["rate", "code"], ("currency", "code"))]
+    between = "`@fx`.`rate` BETWEEN 0 AND nullif(`@w`.`amount`, 0)"
+    plan.update(("kind", "string", "`@fx`.`code`"), joins=joins, where=between, where_aliases=["fx"])
+    plan.delete("`@fx`.`code` = `@w`.`kind` AND `@fx`.`rate` > 1.2", joins=joins, where_aliases=["fx"])
+    plan.aggregate(["kind"], ("n", "bigint", "count(1)"), joins=joins, where="`@fx`.`rate` > 0", where_aliases=["fx"])
+    result = run(spark, plan.output("id", "kind", "n", where="`@w`.`kind` IS NOT NULL"))
+    assert result.rows(40) == [("a", "EUR", None), ("c", "JPY", None), (None, "EUR", 1), (None, "JPY", 1)]
+    assert result.affected() == [3, 1, 2, 4]
