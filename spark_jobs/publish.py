@@ -230,9 +230,10 @@ class Output:
         if isinstance(failure, OSError):
             return failure.strerror or str(failure)
         for text in list_causes(failure):
-            if any(sign in text for sign in FULL_SIGNS) or (
-                self.attempt.name in text and any(sign in text for sign in REFUSED_SIGNS)
-            ):
+            full = next((sign for sign in FULL_SIGNS if sign in text), None)
+            if full is not None:
+                return full
+            if self.attempt.name in text and any(sign in text for sign in REFUSED_SIGNS):
                 return shorten(text)
             if self.operation.destination.kind == "jdbc" and any(sign in text for sign in DATABASE_SIGNS):
                 return shorten(text)

@@ -155,12 +155,12 @@ def test_job_called_wrongly_ends_with_usage(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("step", "number", "published"),
-    [("replace_file", 1, []), ("replace_file", 2, ["fx"]), ("delete", 5, ["fx", "fy"])],
+    [("replace_file", 1, []), ("replace_file", 2, ["fx"]), ("write_bytes", 1, ["fx", "fy"])],
 )
 def test_driver_killed_while_it_publishes_is_completed_by_the_retry(
     spark: SparkSession, tmp_path: Path, step: str, number: int, published: list[str]
 ) -> None:
-    """Two outputs of one file each: the first and the second swap are the calls of replace_file."""
+    """Two outputs of one file each: the swaps are the calls of replace_file, the report that of write_bytes."""
     quiet = lambda _: None  # noqa: E731
     before, after = (make_two_outputs(tmp_path, name) for name in ("old", "new"))
     assert run_snapshot(spark, before.snapshot(), 1, progress=quiet).status == "succeeded"
