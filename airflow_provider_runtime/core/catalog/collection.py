@@ -107,7 +107,7 @@ def _read_document(document: Document, collection: Collection) -> None:
         return
     keys = list(entries)
     known = [key for key in keys if key in KINDS]
-    for key in keys:
+    for key in ["scenario"] if "scenario" in keys and not known else keys:
         if key not in KINDS:
             collection.problems.append(_refuse_kind(document, entries[key][0], key))
     for key in known[1:] if len(known) == len(keys) else []:

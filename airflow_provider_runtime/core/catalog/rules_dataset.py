@@ -52,14 +52,19 @@ class _DatasetCheck:
         seen: dict[str, str] = {}
         for index, column in enumerate(table.columns):
             place: Path = (*path, "columns", index, "name")
-            twin = seen.setdefault(column.name.lower(), column.name)
-            if column.name in SYSTEM_COLUMN_NAMES:
-                self._report("CATALOG_002", place, f"column name '{column.name}' is reserved", "the engine adds it")
-            elif twin is not column.name and twin == column.name:
+            lowered = column.name.lower()
+            twin = seen.get(lowered)
+            if lowered in SYSTEM_COLUMN_NAMES:
+                hint = "the engine adds it" + (
+                    "" if lowered == column.name else f" as '{lowered}'; case does not count"
+                )
+                self._report("CATALOG_002", place, f"column name '{column.name}' is reserved", hint)
+            elif twin == column.name:
                 self._report("CATALOG_002", place, f"column '{column.name}' is given twice", "keep one of them")
-            elif twin != column.name:
+            elif twin is not None:
                 message = f"column '{column.name}' differs from '{twin}' only in case"
                 self._report("CATALOG_002", place, message, "rename one of them")
+            seen.setdefault(lowered, column.name)
         self._check_temporal_columns((*path, "temporal_columns"), table)
 
     def _check_temporal_columns(self, path: Path, table: Table) -> None:
@@ -99,13 +104,15 @@ class _DatasetCheck:
 
     def _check_alias(self, index: int, lookup: Lookup, seen: dict[str, int]) -> None:
         path: Path = ("lookups", index, "alias")
-        if lookup.alias in seen:
+        # Spark does not tell names apart that differ only in case.
+        name = lookup.alias.lower()
+        if name in seen:
             message = f"lookup alias '{lookup.alias}' is given twice"
-            self._report("CATALOG_002", path, message, "every lookup has an alias of its own")
-        elif lookup.alias == self._dataset.main_table.name:
+            self._report("CATALOG_002", path, message, "every lookup has an alias of its own, not only in case")
+        elif name == self._dataset.main_table.name.lower():
             message = f"lookup alias '{lookup.alias}' is the name of the main table"
             self._report("CATALOG_002", path, message, "choose another alias")
-        seen[lookup.alias] = index
+        seen[name] = index
 
     def _check_target(self, path: Path, lookup: Lookup) -> None:
         target = lookup.target
@@ -202,12 +209,15 @@ def _list_columns(table: Table) -> dict[str, DataType]:
 
 
 def check_lookup_cycles(catalog: Catalog) -> list[Problem]:
-    """Return a problem for each lookup that leads back to its own dataset."""
+    """Return a problem for each circle of lookups, at the first that leads back to its own dataset."""
     problems: list[Problem] = []
+    told: set[frozenset[Version]] = set()
     for definition in catalog.datasets.values():
         for index, target in _list_targets(catalog, definition):
             route = _find_route(catalog, target, definition)
-            if route is not None:
+            circle = frozenset(map(_key, route or ()))
+            if route is not None and circle not in told:
+                told.add(circle)
                 names = " -> ".join(found.model.name for found in [definition, *route])
                 place = definition.locate("lookups", index, "target", "id")
                 message = f"lookups form a cycle: {names}"

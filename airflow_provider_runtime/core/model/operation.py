@@ -182,8 +182,10 @@ class DeleteOperation(BaseOperation):
     """Kind of the operation."""
     selector: Text | None = None
     """Condition that chooses the rows; all rows if left out."""
-    arguments: DeleteArguments = Field(validation_alias=AliasChoices("arguments", "parameters"))
-    """Arguments of delete."""
+    arguments: DeleteArguments = Field(
+        default=DeleteArguments(), validation_alias=AliasChoices("arguments", "parameters")
+    )
+    """Arguments of delete; can be left out."""
 
 
 class OutputOperation(BaseOperation):

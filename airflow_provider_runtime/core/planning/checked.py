@@ -82,6 +82,8 @@ class CheckedOperation:
     filled: tuple[CheckedExpression, ...] = ()
     """Append: the working columns that the (aggregated) source rows fill."""
     output_columns: tuple[WorkingColumn, ...] = ()
+    is_incomplete: bool = False
+    """Whether mistakes keep columns out of `output_columns`."""
     registered_dataset: str | None = None
 
 

@@ -14,10 +14,10 @@ from airflow_provider_runtime.core.planning.checked import CheckedProject, Worki
 def infer_output_schema(checked: CheckedProject, seq: int) -> Dataset | None:
     """Return the dataset, as its first version, that the output with this seq registers.
 
-    None when it registers none, or when mistakes leave it without columns.
+    None when it registers none, or when mistakes keep some of its columns away.
     """
     operation = next((found for found in checked.operations if found.seq == seq), None)
-    if operation is None or operation.registered_dataset is None:
+    if operation is None or operation.registered_dataset is None or operation.is_incomplete:
         return None
     columns = tuple(
         _declare(column) for column in operation.output_columns if column.origin != "system" and column.type != NULL

@@ -117,3 +117,16 @@ def test_raw_is_what_was_written() -> None:
     assert isinstance(definition.raw, dict)
     assert definition.raw["input_dataset_id"] == "gl"
     assert "status" not in definition.raw
+
+
+def test_circle_of_lookups_is_told_once() -> None:
+    looks_up = (
+        "  lookups: [{alias: other, target: {type: dataset, id: OTHER}, "
+        "join_conditions: [{source_column: journal_id, target_column: journal_id}]}]\n"
+    )
+    twin = GL.replace("id: gl", "id: twin").replace("name: GL Transactions", "name: Twin")
+    result = load_texts(
+        {"a.yaml": GL + looks_up.replace("OTHER", "twin"), "b.yaml": twin + looks_up.replace("OTHER", "gl")}
+    )
+    assert [problem.code for problem in result.problems] == ["CATALOG_002"]
+    assert "GL Transactions -> Twin -> GL Transactions" in result.problems[0].message

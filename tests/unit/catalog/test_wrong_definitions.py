@@ -89,6 +89,9 @@ DOCUMENT_CASES = [
     Wrong("text at the top", "hello\n", "CATALOG_002", 1, "hello", "one key that says the kind"),
     Wrong("unknown kind", "datasett: {}\n", "CATALOG_002", 1, "datasett", "unknown kind 'datasett'", "'dataset'"),
     Wrong("scenario among definitions", "scenario: {}\n", "CATALOG_002", 1, "scenario", "unknown kind", "outside"),
+    Wrong(
+        "whole scenario", "run: {}\nscenario: x\nexpect: {}\n", "CATALOG_002", 2, "scenario", "unknown kind", "outside"
+    ),
     Wrong("two kinds in one document", f"{LAKE}{RESOLVER}", "CATALOG_002", 2, "resolver", "found 2", "'---'"),
     Wrong("empty body", "dataset:\n", "CATALOG_002", 1, "dataset", "expected a mapping of keys, found nothing"),
     Wrong("list as body", "dataset: [1]\n", "CATALOG_002", 1, "dataset", "expected a mapping of keys, found a list"),
@@ -140,6 +143,15 @@ MODEL_CASES = [
     Wrong("no columns", GL[: GL.index("    columns")] + "    columns: []\n", "CATALOG_002", 8, "[]", "at least one"),
     Wrong("temporal mode", gl("_mode: period", "_mode: periodic"), "CATALOG_002", 7, "periodic", "one of", "'period'"),
     Wrong("reserved column", gl("journal_id", "_row_id"), "CATALOG_002", 9, "_row_id", "reserved"),
+    Wrong("reserved but for case", gl("journal_id", "_Row_ID"), "CATALOG_002", 9, "_Row_ID", "reserved", "'_row_id'"),
+    Wrong(
+        "repeated column of one letter",
+        gl("name: journal_id", "name: a").replace("name: amount", "name: a"),
+        "CATALOG_002",
+        10,
+        "a,",
+        "given twice",
+    ),
     Wrong("repeated column", gl("name: amount", "name: journal_id"), "CATALOG_002", 10, "journal_id", "given twice"),
     Wrong("case-equal column", gl("name: amount", "name: Journal_ID"), "CATALOG_002", 10, "Journal_ID", "only in case"),
     Wrong(
@@ -182,6 +194,23 @@ DATASET_CASES = [
         12,
         "[{source_c",
         "compared",
+    ),
+    Wrong(
+        "alias of the table but for case",
+        lookup(TABLE).replace("alias: a", "alias: Transactions"),
+        "CATALOG_002",
+        12,
+        "Transactions",
+        "main",
+    ),
+    Wrong(
+        "alias twice but for case",
+        lookup(TABLE) + lookup(TABLE).splitlines()[-1].replace("alias: a", "alias: A") + "\n",
+        "CATALOG_002",
+        13,
+        "A",
+        "given twice",
+        "case",
     ),
     Wrong(
         "alias of the table",

@@ -202,6 +202,20 @@ def test_registered_dataset_is_known_to_other_projects_in_a_chain() -> None:
     assert codes_of(check_project(bad, project).problems) == ["EXPR_002"]
 
 
+def test_column_that_a_mistake_keeps_away_is_not_unknown_to_the_next_project() -> None:
+    catalog = load_projects(
+        make_project("a", "orders", update("amont * 2"), MONTHLY),
+        make_project("b", "Monthly sales", update("'total * 2'", "twice")),
+    )
+    checks = ProjectChecks(catalog)
+    found = []
+    for name in "ab":
+        project = catalog.find_project(name)
+        assert project is not None
+        found += checks.check(project).problems
+    assert [(problem.code, problem.location.project) for problem in found] == [("EXPR_002", "a")]
+
+
 def test_projects_that_feed_each_other_give_a_problem_and_no_hang() -> None:
     catalog = load_projects(
         make_project("a", "B", output(", register_as_dataset: A")),

@@ -130,7 +130,6 @@ ANNOTATED = """project:
       name: "Remove zero-amount rows"
       type: delete
       selector: "orders.amount = 0"
-      arguments: {}
     - id: "op-005"
       seq: 5
       name: "Write to warehouse"

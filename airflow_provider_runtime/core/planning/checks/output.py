@@ -28,8 +28,17 @@ def check_output(context: OperationContext) -> CheckedOperation:
         where=where,
         joins=uses_of(context.project.lookups, [where]),
         output_columns=columns,
+        is_incomplete=_misses_columns(context, operation, columns),
         registered_dataset=operation.arguments.register_as_dataset,
     )
+
+
+def _misses_columns(context: OperationContext, operation: OutputOperation, columns: tuple[WorkingColumn, ...]) -> bool:
+    """Whether mistakes keep columns away, so that nobody should be told that they are unknown."""
+    if operation.arguments.columns is None:
+        return bool(context.working.poisoned)
+    named = {read_column_reference(text, context.working.table_name) for text in operation.arguments.columns}
+    return not named <= {column.name for column in columns}
 
 
 def _check_columns(context: OperationContext, operation: OutputOperation) -> tuple[WorkingColumn, ...]:

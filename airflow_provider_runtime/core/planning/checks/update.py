@@ -51,7 +51,7 @@ class _JoinChecks:
         self.relations: list[Relation] = []
         self.checked: list[CheckedJoin] = []
         self.unknown: set[str] = set()
-        self.seen: set[str] = set()
+        self.seen: dict[str, str] = {}
 
     @property
     def scope(self) -> Scope:
@@ -78,15 +78,21 @@ class _JoinChecks:
 
     def _check_alias(self, alias: str, path: Path) -> bool:
         """Report an alias that is taken; False when it is."""
-        taken = {self.context.working.table_name, *self.context.project.lookups, *self.context.project.unknown_aliases}
-        if alias in self.seen:
+        # Spark does not tell names apart that differ only in case.
+        names = (self.context.working.table_name, *self.context.project.lookups, *self.context.project.unknown_aliases)
+        taken = {name.lower(): name for name in names}
+        twin = self.seen.get(alias.lower())
+        if twin is not None:
             message = f"Join alias '{alias}' is already used in this operation"
-            self.context.report("JOIN_004", message, (*path, "alias"), "give each join an alias of its own")
+            hint = "give each join an alias of its own" + _tell_case(alias, twin)
+            self.context.report("JOIN_004", message, (*path, "alias"), hint)
             return False
-        self.seen.add(alias)
-        if alias in taken:
+        self.seen[alias.lower()] = alias
+        twin = taken.get(alias.lower())
+        if twin is not None:
             message = f"Join alias '{alias}' conflicts with working dataset table name"
-            self.context.report("JOIN_005", message, (*path, "alias"), f"choose another alias, such as '{alias}_join'")
+            hint = f"choose another alias, such as '{alias}_join'" + _tell_case(alias, twin)
+            self.context.report("JOIN_005", message, (*path, "alias"), hint)
             return False
         return True
 
@@ -124,12 +130,19 @@ class _JoinChecks:
         return make_relation(join.alias, "join", use.table)
 
 
+def _tell_case(name: str, twin: str) -> str:
+    return "" if name == twin else f"; '{name}' differs from '{twin}' only in case"
+
+
 def _check_assignments(
     context: OperationContext, operation: UpdateOperation, scope: Scope, unknown: frozenset[str]
 ) -> list[tuple[Assignment, int, Checked | None]]:
     """Check columns and expressions; all see the schema before the operation."""
     if not operation.arguments.assignments:
-        context.report("UPDATE_001", "Update operation requires at least one assignment", ("arguments",))
+        named = [key for key in ("assignments",) if key in operation.arguments.model_fields_set]
+        hint = "add one to `assignments`, such as {column: …, expression: …}"
+        message = "Update operation requires at least one assignment"
+        context.report("UPDATE_001", message, ("arguments", *named), hint)
     aliases = frozenset(scope.aliases) - frozenset(context.project.lookups)
     seen: set[str] = set()
     found = []

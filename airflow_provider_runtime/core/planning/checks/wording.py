@@ -59,8 +59,10 @@ def _tell_source_column(problem: ExpressionProblem) -> Told | None:
     return None
 
 
-def _tell_source_selector(problem: ExpressionProblem) -> Told:
-    return _tell_source_column(problem) or ("APPEND_004", SELECTOR_PREFIX + problem.message)
+def _tell_source_selector(problem: ExpressionProblem) -> Told | None:
+    if problem.kind in {"syntax", "type"}:
+        return "APPEND_004", SELECTOR_PREFIX + problem.message
+    return _tell_source_column(problem)
 
 
 def _tell_source_aggregation(problem: ExpressionProblem) -> Told | None:
@@ -73,7 +75,7 @@ SELECTOR_PREFIX = "Invalid selector expression: "
 SELECTOR = Wording(SELECTOR_PREFIX, _tell_unknown_table, allows_selectors=True)
 JOIN_CONDITION = Wording(tell=_tell_join)
 AGGREGATION = Wording(tell=_tell_aggregation)
-SOURCE_SELECTOR = Wording(tell=_tell_source_selector, allows_selectors=True)
+SOURCE_SELECTOR = Wording(SELECTOR_PREFIX, _tell_source_selector, allows_selectors=True)
 SOURCE_AGGREGATION = Wording(tell=_tell_source_aggregation)
 
 
