@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from airflow_provider_runtime.core.registry.ports import Registry
 
 Pins = dict[str, Any]
-PINS = ("run_id", "snapshot_uri", "snapshot_sha256", "period", "resolver_snapshot")
+MIN_POKE_SECONDS = 5.0
+"""A task that is due again before its executor has told of the look before is taken for dead by the scheduler."""
 
 
 class ResolveOperator(BaseOperator):
@@ -42,7 +43,7 @@ class ResolveOperator(BaseOperator):
     :param allow_open_period: run a period that has not ended
     :param allow_closed: run a period that is closed
     :param requires_previous_period: wait until the period before is published
-    :param poke_interval: seconds between two looks while waiting
+    :param poke_interval: seconds between two looks while waiting, at least 5
     :param sandbox: datasource below which a draft writes
     :param deploy_mode: `cluster` when the Spark driver will not run in the task's own process
     """
@@ -76,7 +77,7 @@ class ResolveOperator(BaseOperator):
         self.allow_open_period = allow_open_period
         self.allow_closed = allow_closed
         self.requires_previous_period = requires_previous_period
-        self.poke_interval = poke_interval
+        self.poke_interval = max(poke_interval, MIN_POKE_SECONDS)
         self.sandbox = sandbox
         self.deploy_mode = deploy_mode
         self.snapshot_uri: str | None = None

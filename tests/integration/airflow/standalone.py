@@ -89,15 +89,15 @@ class Standalone:
     def start(self) -> None:
         """Start all components and wait until they are well."""
         self.home.mkdir(parents=True, exist_ok=True)
-        log = (self.home / "standalone.log").open("wb")
-        self.process = subprocess.Popen(
-            [str(BIN / "airflow"), "standalone"],
-            env=self.environment,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            cwd=self.home,
-        )
+        with (self.home / "standalone.log").open("wb") as log:
+            self.process = subprocess.Popen(
+                [str(BIN / "airflow"), "standalone"],
+                env=self.environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                cwd=self.home,
+            )
         wait_for("Airflow to be healthy", self._is_healthy, timeout_seconds=120)
 
     def stop(self) -> None:
@@ -174,7 +174,7 @@ class Standalone:
         body = {"logical_date": None, "partition_key": partition_key, "conf": conf or {}}
         return str(self.api("POST", f"/dags/{dag_id}/dagRuns", body)["dag_run_id"])
 
-    def wait_for_run(self, dag_id: str, run_id: str, timeout_seconds: float = 180.0) -> str:
+    def wait_for_run(self, dag_id: str, run_id: str, timeout_seconds: float = 300.0) -> str:
         """Return the state in which a run ends."""
 
         def look() -> str | None:
@@ -183,7 +183,7 @@ class Standalone:
 
         return str(wait_for(f"the run {run_id} of {dag_id}", look, timeout_seconds))
 
-    def wait_for_runs(self, dag_id: str, count: int, timeout_seconds: float = 240.0) -> list[dict[str, Any]]:
+    def wait_for_runs(self, dag_id: str, count: int, timeout_seconds: float = 360.0) -> list[dict[str, Any]]:
         """Wait until a DAG has this many runs and all of them ended; return them."""
 
         def look() -> list[dict[str, Any]] | None:

@@ -17,8 +17,8 @@ in_order = project_dag(
     end_date=END,
     resolve_args={
         "requires_previous_period": True,
-        "poke_interval": 1.0,
-        "execution_timeout": timedelta(seconds=4),
+        "poke_interval": 5.0,
+        "execution_timeout": timedelta(seconds=9),
         "retries": 0,
     },
 )
