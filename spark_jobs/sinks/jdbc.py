@@ -9,141 +9,20 @@ was lost.
 from __future__ import annotations
 
 import contextlib
-import hashlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Observation, functions
 
-from spark_jobs.credentials import Credentials, redact
 from spark_jobs.errors import JobError
-from spark_jobs.jvm import Database, DatabaseError, connect_database, find_driver
-from spark_jobs.sinks.attempts import Attempt, make_replaced_error
-from spark_jobs.sinks.dialects import Dialect, find_dialect
+from spark_jobs.jvm import Database, DatabaseError, find_driver
+from spark_jobs.sinks.attempts import make_replaced_error
+from spark_jobs.sinks.jdbc_target import JdbcTarget
+from spark_jobs.sinks.ledger import KEY_CONDITION, LedgerKey, lock_row, make_ledger, update_row
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
-    from spark_jobs.snapshot import OutputOperation
-
-LEDGER = "runtime_publish_ledger"
 PERIOD_COLUMN = "_period"
-# Options of the plan that are Spark's own; all others are the driver's connection properties.
-_SPARK_OPTIONS = frozenset(
-    {"url", "dbtable", "query", "driver", "numpartitions", "batchsize", "fetchsize", "isolationlevel", "truncate"}
-    | {"partitioncolumn", "lowerbound", "upperbound", "sessioninitstatement", "querytimeout", "createtableoptions"}
-)
-_KEY = ("target", "project", "period", "seq")
-
-
-@dataclass(frozen=True)
-class JdbcTarget:
-    """The table that an output publishes to, and who asks."""
-
-    spark: SparkSession
-    output: OutputOperation
-    attempt: Attempt
-    periods: tuple[str, ...]
-    """Values of `_period` that this run replaces: its own, and those of the finer periods it was read from."""
-    read_credentials: Callable[[], Credentials]
-
-    @property
-    def url(self) -> str:
-        """The JDBC URL."""
-        return self.output.destination.options["url"]
-
-    @property
-    def dialect(self) -> Dialect:
-        """The database's dialect."""
-        return find_dialect(self.url)
-
-    @property
-    def schema(self) -> str | None:
-        """The schema, when the table's name has one."""
-        head, dot, _ = self._table.partition(".")
-        return head if dot else None
-
-    @property
-    def name(self) -> str:
-        """The table's own name."""
-        return self._table.partition(".")[2] or self._table
-
-    @property
-    def _table(self) -> str:
-        table = self.output.destination.table
-        if table is None:
-            raise JobError("OUTPUT_002", "a JDBC destination names no table", mark=self.output.mark)
-        return table
-
-    @property
-    def table(self) -> str:
-        """The target, quoted."""
-        return self.dialect.quote_table(self.schema, self.name)
-
-    @property
-    def ledger(self) -> str:
-        """The ledger, quoted."""
-        return self.dialect.quote_table(self.schema, LEDGER)
-
-    @property
-    def stage_prefix(self) -> str:
-        """What the names of all stage tables of this project, period and output begin with."""
-        key = "\0".join([self._table, self.attempt.project_id, self.attempt.period])
-        return f"rt_stage_{hashlib.sha256(key.encode()).hexdigest()[:10]}_{self.output.seq}_"
-
-    @property
-    def stage_name(self) -> str:
-        """Name of this attempt's stage table."""
-        return f"{self.stage_prefix}{self.attempt.token}_{self.attempt.nonce}"
-
-    @property
-    def stage(self) -> str:
-        """This attempt's stage table, quoted."""
-        return self.dialect.quote_table(self.schema, self.stage_name)
-
-    @property
-    def columns(self) -> str:
-        """The output's columns, quoted."""
-        return ", ".join(self.dialect.quote(column.name) for column in self.output.columns)
-
-    @contextmanager
-    def connect(self) -> Iterator[Database]:
-        """Open a connection whose work is dropped unless it was committed."""
-        given = self.output.destination.options
-        own = {name: value for name, value in given.items() if name.lower() not in _SPARK_OPTIONS}
-        properties = {**self.dialect.writer_options, **own}
-        driver = {"driver": given["driver"]} if "driver" in given else {}
-        database = connect_database(self.spark, self.url, {**properties, **driver}, self.read_credentials())
-        try:
-            for sql in self.dialect.session_sql:
-                database.execute(sql)
-            database.commit()
-            yield database
-        except BaseException:
-            with contextlib.suppress(DatabaseError):
-                database.rollback()
-            raise
-        finally:
-            database.close()
-
-    @contextmanager
-    def explained(self) -> Iterator[None]:
-        """Turn what the database says into an error of this output."""
-        try:
-            yield
-        except DatabaseError as failure:
-            raise self.make_error(str(failure)) from None
-
-    def make_error(self, reason: str) -> JobError:
-        """Return the error of a write that did not happen."""
-        return JobError(
-            "OUTPUT_003",
-            f"writing to {self.output.destination.display} failed: {redact(reason).strip()}",
-            hint="nothing was published; run it again",
-            mark=self.output.mark,
-        )
 
 
 class JdbcOutput:
@@ -157,11 +36,11 @@ class JdbcOutput:
         """Become the newest attempt in the ledger, remove what older ones left, and make the stage table."""
         target = self._target
         with target.explained(), target.connect() as database:
-            _make_ledger(target, database)
-            token, _, _ = _lock_ledger_row(target, database, self._key)
+            make_ledger(target, database)
+            token, _, _ = lock_row(target, database, self._key)
             if token > target.attempt.token:
                 raise make_replaced_error(target.attempt.token, token)
-            _update_ledger(target, database, self._key, {"token": target.attempt.token, "nonce": target.attempt.nonce})
+            update_row(target, database, self._key, {"token": target.attempt.token, "nonce": target.attempt.nonce})
             database.commit()
             for name in database.find_tables(target.schema, target.stage_prefix):
                 _drop_quietly(database, target.dialect.quote_table(target.schema, name))
@@ -200,21 +79,21 @@ class JdbcOutput:
             _drop_quietly(database, self._target.stage)
 
     @property
-    def _key(self) -> tuple[str, str, str, int]:
+    def _key(self) -> LedgerKey:
         attempt = self._target.attempt
         return (self._target.name, attempt.project_id, attempt.period, self._target.output.seq)
 
     def _replace(self, database: Database) -> None:
         target = self._target
         # One writer at a time for a table: two projects that replace the same period must not both insert.
-        _lock_ledger_row(target, database, (target.name, "", "", 0))
-        token, nonce, digest = _lock_ledger_row(target, database, self._key)
+        lock_row(target, database, (target.name, "", "", 0))
+        token, nonce, digest = lock_row(target, database, self._key)
         if (token, nonce) != (target.attempt.token, target.attempt.nonce):
             raise make_replaced_error(target.attempt.token, token)
         self._check_stage(database)
         if digest != target.attempt.digest or not self._holds_stage(database):
             self._move_rows(database)
-        _update_ledger(
+        update_row(
             target,
             database,
             self._key,
@@ -298,7 +177,7 @@ class JdbcOutput:
     def _was_committed(self) -> bool:
         """Ask the ledger what became of a transaction whose answer did not arrive."""
         target = self._target
-        sql = f"SELECT digest, published_token, nonce FROM {target.ledger} WHERE {_KEY_CONDITION}"
+        sql = f"SELECT digest, published_token, nonce FROM {target.ledger} WHERE {KEY_CONDITION}"
         try:
             with target.connect() as database:
                 found = database.query(sql, *self._key)
@@ -322,61 +201,6 @@ class JdbcOutput:
         driver = find_driver(target.url, options)
         named = {"driver": driver, "user": credentials.user, "password": credentials.password}
         return options | {name: value for name, value in named.items() if value is not None}
-
-
-_KEY_CONDITION = " AND ".join(f"{name} = ?" for name in _KEY)
-
-
-def _make_ledger(target: JdbcTarget, database: Database) -> None:
-    if LEDGER in database.find_tables(target.schema, LEDGER):
-        return
-    text = target.dialect.key_type
-    number = target.dialect.get_type("bigint")
-    columns = (
-        f"target {text} NOT NULL, project {text} NOT NULL, period {text} NOT NULL, seq {number} NOT NULL, "
-        f"token {number} NOT NULL, nonce {text}, digest {text}, published_token {number}, row_count {number}"
-    )
-    try:
-        database.execute(f"CREATE TABLE {target.ledger} ({columns}, PRIMARY KEY ({', '.join(_KEY)}))")
-        database.commit()
-    except DatabaseError:
-        # Another job made it at the same moment.
-        database.rollback()
-        if LEDGER not in database.find_tables(target.schema, LEDGER):
-            raise
-
-
-def _lock_ledger_row(
-    target: JdbcTarget, database: Database, key: tuple[str, str, str, int]
-) -> tuple[int, str | None, str | None]:
-    """Return token, nonce and published digest of a ledger row that nobody else can change until the commit."""
-    dialect = target.dialect
-    ledger = f"{target.ledger}{dialect.lock_hint}"
-    sql = f"SELECT token, nonce, digest FROM {ledger} WHERE {_KEY_CONDITION}{dialect.lock_suffix}"
-    found = database.query(sql, *key)
-    if not found:
-        _insert_ledger_row(target, key)
-        found = database.query(sql, *key)
-    token, nonce, digest = found[0]
-    return int(token), nonce, digest
-
-
-def _insert_ledger_row(target: JdbcTarget, key: tuple[str, str, str, int]) -> None:
-    with target.connect() as other:
-        try:
-            other.execute(f"INSERT INTO {target.ledger} ({', '.join(_KEY)}, token) VALUES (?, ?, ?, ?, 0)", *key)
-            other.commit()
-        except DatabaseError as failure:
-            # Class 23 is a key that is there already: another attempt was faster.
-            if not (failure.state or "").startswith("23"):
-                raise
-
-
-def _update_ledger(
-    target: JdbcTarget, database: Database, key: tuple[str, str, str, int], values: Mapping[str, str | int]
-) -> None:
-    changes = ", ".join(f"{name} = ?" for name in values)
-    database.execute(f"UPDATE {target.ledger} SET {changes} WHERE {_KEY_CONDITION}", *values.values(), *key)
 
 
 def _create_table(target: JdbcTarget, database: Database, table: str) -> None:

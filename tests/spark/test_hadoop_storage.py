@@ -63,7 +63,7 @@ def test_swap_through_hadoop_shows_the_new_files_only(
 def test_publication_through_hadoop_alone_replaces_and_keeps_a_slice(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("spark_jobs.storage", "spark_jobs.publish", "spark_jobs.sinks.path"):
+    for module in ("spark_jobs.storage", "spark_jobs.sinks.outputs", "spark_jobs.sinks.path"):
         monkeypatch.setattr(f"{module}.is_local", lambda uri: False)
     output = make_output(f"file://{tmp_path}/fx", slice=make_slice(f"file://{tmp_path}/slices"))
     for attempt, names in enumerate((["a", "b"], ["c"], ["d", "e", "f"]), start=1):

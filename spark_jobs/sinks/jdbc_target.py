@@ -1,0 +1,136 @@
+"""A database table as an output's destination: names, connections, and how its failures are told."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from spark_jobs.credentials import Credentials, redact
+from spark_jobs.errors import JobError
+from spark_jobs.jvm import Database, DatabaseError, connect_database
+from spark_jobs.sinks.attempts import Attempt
+from spark_jobs.sinks.dialects import Dialect, find_dialect
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from spark_jobs.snapshot import OutputOperation
+
+LEDGER = "runtime_publish_ledger"
+# Options of the plan that are Spark's own; all others are the driver's connection properties.
+_SPARK_OPTIONS = frozenset(
+    {"url", "dbtable", "query", "driver", "numpartitions", "batchsize", "fetchsize", "isolationlevel", "truncate"}
+    | {"partitioncolumn", "lowerbound", "upperbound", "sessioninitstatement", "querytimeout", "createtableoptions"}
+)
+
+
+@dataclass(frozen=True)
+class JdbcTarget:
+    """The table that an output publishes to, and who asks."""
+
+    spark: SparkSession
+    output: OutputOperation
+    attempt: Attempt
+    periods: tuple[str, ...]
+    """Values of `_period` that this run replaces: its own, and those of the finer periods it was read from."""
+    read_credentials: Callable[[], Credentials]
+
+    @property
+    def url(self) -> str:
+        """The JDBC URL."""
+        return self.output.destination.options["url"]
+
+    @property
+    def dialect(self) -> Dialect:
+        """The database's dialect."""
+        return find_dialect(self.url)
+
+    @property
+    def schema(self) -> str | None:
+        """The schema, when the table's name has one."""
+        head, dot, _ = self._table.partition(".")
+        return head if dot else None
+
+    @property
+    def name(self) -> str:
+        """The table's own name."""
+        return self._table.partition(".")[2] or self._table
+
+    @property
+    def _table(self) -> str:
+        table = self.output.destination.table
+        if table is None:
+            raise JobError("OUTPUT_002", "a JDBC destination names no table", mark=self.output.mark)
+        return table
+
+    @property
+    def table(self) -> str:
+        """The target, quoted."""
+        return self.dialect.quote_table(self.schema, self.name)
+
+    @property
+    def ledger(self) -> str:
+        """The ledger, quoted."""
+        return self.dialect.quote_table(self.schema, LEDGER)
+
+    @property
+    def stage_prefix(self) -> str:
+        """What the names of all stage tables of this project, period and output begin with."""
+        key = "\0".join([self._table, self.attempt.project_id, self.attempt.period])
+        return f"rt_stage_{hashlib.sha256(key.encode()).hexdigest()[:10]}_{self.output.seq}_"
+
+    @property
+    def stage_name(self) -> str:
+        """Name of this attempt's stage table."""
+        return f"{self.stage_prefix}{self.attempt.token}_{self.attempt.nonce}"
+
+    @property
+    def stage(self) -> str:
+        """This attempt's stage table, quoted."""
+        return self.dialect.quote_table(self.schema, self.stage_name)
+
+    @property
+    def columns(self) -> str:
+        """The output's columns, quoted."""
+        return ", ".join(self.dialect.quote(column.name) for column in self.output.columns)
+
+    @contextmanager
+    def connect(self) -> Iterator[Database]:
+        """Open a connection whose work is dropped unless it was committed."""
+        given = self.output.destination.options
+        own = {name: value for name, value in given.items() if name.lower() not in _SPARK_OPTIONS}
+        properties = {**self.dialect.writer_options, **own}
+        driver = {"driver": given["driver"]} if "driver" in given else {}
+        database = connect_database(self.spark, self.url, {**properties, **driver}, self.read_credentials())
+        try:
+            for sql in self.dialect.session_sql:
+                database.execute(sql)
+            database.commit()
+            yield database
+        except BaseException:
+            with contextlib.suppress(DatabaseError):
+                database.rollback()
+            raise
+        finally:
+            database.close()
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turn what the database says into an error of this output."""
+        try:
+            yield
+        except DatabaseError as failure:
+            raise self.make_error(str(failure)) from None
+
+    def make_error(self, reason: str) -> JobError:
+        """Return the error of a write that did not happen."""
+        return JobError(
+            "OUTPUT_003",
+            f"writing to {self.output.destination.display} failed: {redact(reason).strip()}",
+            hint="run it again: what was published already is found",
+            mark=self.output.mark,
+        )

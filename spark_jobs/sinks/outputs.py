@@ -1,0 +1,311 @@
+"""One output of a run, from its claim to its place: what files and databases have in common, and what not."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+
+from spark_jobs.credentials import read_credentials, read_options, redact
+from spark_jobs.errors import JobError, shorten
+from spark_jobs.jvm import list_causes
+from spark_jobs.report import OutputReport, SliceReport
+from spark_jobs.sinks.attempts import Attempt, StagingArea
+from spark_jobs.sinks.jdbc import JdbcOutput
+from spark_jobs.sinks.jdbc_target import JdbcTarget
+from spark_jobs.sinks.path import PARQUET, FileTable, StagedFiles, make_write_error
+from spark_jobs.sinks.protocol import StagedOutput
+from spark_jobs.storage import Storage, is_local, join_uri, open_storage
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from spark_jobs.snapshot import OutputOperation, Snapshot
+
+FULL_SIGNS = ("No space left on device", "Disk quota exceeded")
+REFUSED_SIGNS = (
+    "Permission denied",
+    "Mkdirs failed",
+    "Read-only file system",
+    "ot a directory",
+    "FileNotFoundException",
+)
+DATABASE_SIGNS = ("SQLException", "BatchUpdateException", "PSQLException")
+
+
+@dataclass(frozen=True, slots=True)
+class _SliceFolder:
+    """The folder that keeps an output as a slice of a registered dataset: hidden while it fills."""
+
+    storage: Storage
+    hidden_uri: str
+    uri: str
+
+
+class Output:
+    """One output of a run; what files and databases have in common is the slice."""
+
+    area: StagingArea | None = None
+    staged: StagedFiles | None = None
+    """Parquet or other files that hold the output's rows."""
+
+    def __init__(self, spark: SparkSession, snapshot: Snapshot, operation: OutputOperation, attempt: Attempt) -> None:
+        self.spark = spark
+        self.snapshot = snapshot
+        self.operation = operation
+        self.attempt = attempt
+        self.rows = 0
+        self.slice = self._make_slice()
+
+    @property
+    def stages_parquet(self) -> bool:
+        """Tell whether the rows are staged as Parquet files."""
+        return self.staged is not None and self.staged.format == PARQUET
+
+    def claim(self) -> None:
+        """Fence off older attempts."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Raise RUN_002 when a newer attempt is known."""
+        raise NotImplementedError
+
+    def publish(self) -> None:
+        """Replace what the destination holds."""
+        raise NotImplementedError
+
+    def write(self, frame: DataFrame) -> int:
+        """Write rows aside in the destination's own form."""
+        raise NotImplementedError
+
+    def stage(self, frame: DataFrame) -> StagedOutput:
+        """Write rows aside and count them."""
+        try:
+            added = self.staged.add(frame) if self.staged is not None else self.write(frame)
+        except JobError:
+            raise
+        except Exception as failure:
+            # Writing is what makes Spark compute: most failures here are about the data, and are explained elsewhere.
+            reason = self._find_write_failure(failure)
+            if reason is None:
+                raise
+            raise self._make_write_error(reason) from failure
+        self.rows += added
+        uri = self.staged.uri if self.staged is not None and self.stages_parquet else None
+        return StagedOutput(self.operation.seq, added, uri)
+
+    def seal(self) -> None:
+        """Finish what was staged."""
+
+    def publish_slice(self) -> None:
+        """Let the slice appear under its final name, which nothing refers to until it is registered."""
+        if self.slice is None or self.staged is None:
+            return
+        with self.explained():
+            if self.staged.uri != self.slice.hidden_uri:
+                self._copy_slice(self.staged, self.slice)
+            self.slice.storage.move(self.slice.hidden_uri, self.slice.uri)
+
+    def clean(self) -> None:
+        """Remove what is not needed any more; failing at that is no failure of the run."""
+
+    def abandon(self) -> None:
+        """Remove what was staged."""
+        if self.slice is not None:
+            self.slice.storage.delete(self.slice.hidden_uri)
+            self.slice.storage.delete(self.slice.uri)
+
+    def make_report(self) -> OutputReport:
+        """Return what was published."""
+        kept = self.operation.slice
+        return OutputReport(
+            seq=self.operation.seq,
+            destination=self.operation.destination.display,
+            rows=self.rows,
+            columns=tuple(column.name for column in self.operation.columns),
+            registered_dataset=kept.dataset_name if kept is not None else None,
+            slice=SliceReport(self.slice.uri, self.rows) if self.slice is not None else None,
+        )
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turn what goes wrong once the rows are computed into errors of this output."""
+        try:
+            yield
+        except JobError as error:
+            raise error if error.mark is not None else self._place(error) from error
+        except OSError as failure:
+            if isinstance(failure, FileNotFoundError):
+                # Staged files that are gone were taken away by a newer attempt.
+                self.check()
+            raise self._make_write_error(failure.strerror or str(failure)) from failure
+        except (PySparkException, Py4JError) as failure:
+            raise self._make_write_error(shorten(str(failure))) from failure
+
+    def stage_slice(self) -> StagedFiles | None:
+        """Return the slice's folder as the place to stage Parquet at, when the destination is none."""
+        if self.slice is None:
+            return None
+        return StagedFiles(self.spark, self.slice.storage, self.slice.hidden_uri, PARQUET)
+
+    def read_staged(self, staged: StagedFiles) -> DataFrame:
+        """Return the staged Parquet rows, typed as the output's columns."""
+        schema = ", ".join(f"`{column.name}` {column.type}" for column in self.operation.columns)
+        return self.spark.read.schema(schema).parquet(staged.uri)
+
+    def _find_write_failure(self, failure: Exception) -> str | None:
+        """Return what says that the files or the database refused the rows; None when it was something else."""
+        if isinstance(failure, OSError):
+            return failure.strerror or str(failure)
+        for text in list_causes(failure):
+            full = next((sign for sign in FULL_SIGNS if sign in text), None)
+            if full is not None:
+                return full
+            if self.attempt.name in text and any(sign in text for sign in REFUSED_SIGNS):
+                return shorten(text)
+            if self.operation.destination.kind == "jdbc" and any(sign in text for sign in DATABASE_SIGNS):
+                return shorten(text)
+        return None
+
+    def _make_write_error(self, reason: str) -> JobError:
+        return self._place(make_write_error(self.operation.destination.display, redact(reason)))
+
+    def _place(self, error: JobError) -> JobError:
+        return JobError(error.code, error.message, hint=error.hint, mark=self.operation.mark)
+
+    def _make_slice(self) -> _SliceFolder | None:
+        kept = self.operation.slice
+        if kept is None:
+            return None
+        attempt = self.attempt
+        name = f"{attempt.token}-{attempt.digest[:12]}-{self.operation.seq}-{attempt.nonce}"
+        folder = join_uri(kept.uri_prefix, attempt.period)
+        return _SliceFolder(open_storage(folder, self.spark), join_uri(folder, f".{name}"), join_uri(folder, name))
+
+    def _copy_slice(self, staged: StagedFiles, kept: _SliceFolder) -> None:
+        """Copy the staged files, or write them anew where they live in another file system."""
+        if not (is_local(staged.uri) and is_local(kept.uri)):
+            StagedFiles(self.spark, kept.storage, kept.hidden_uri, PARQUET).add(self.read_staged(staged))
+            return
+        kept.storage.make_folder(kept.hidden_uri)
+        for entry in staged.storage.list(staged.uri):
+            kept.storage.copy_file(join_uri(staged.uri, entry.name), join_uri(kept.hidden_uri, entry.name))
+
+
+class FileOutput(Output):
+    """An output that is a folder of files."""
+
+    area: StagingArea
+
+    def __init__(self, spark: SparkSession, snapshot: Snapshot, operation: OutputOperation, attempt: Attempt) -> None:
+        super().__init__(spark, snapshot, operation, attempt)
+        destination = operation.destination
+        self._storage = open_storage(destination.uri, spark)
+        self.area = StagingArea(self._storage, destination.uri, attempt)
+        self._files = StagedFiles(
+            spark,
+            self._storage,
+            join_uri(self.area.folder, str(operation.seq)),
+            destination.format,
+            destination.options,
+        )
+        # A registered output of another format is staged as Parquet, and converted once all its rows are there.
+        self._converts = self.slice is not None and destination.format != PARQUET
+        self.staged = self.stage_slice() if self._converts else self._files
+
+    def claim(self) -> None:
+        """Become the newest attempt at this folder."""
+        with self.explained():
+            self.area.claim()
+            credentials = read_options(self.operation.destination.credential_ref)
+            self._files.options = {**self._files.options, **{k: v for k, v in credentials.items() if "." in k}}
+
+    def check(self) -> None:
+        """Raise RUN_002 when a newer attempt is known here."""
+        with self.explained():
+            self.area.check()
+
+    def seal(self) -> None:
+        """Finish the staged files, converted where that is asked for."""
+        with self.explained():
+            if self.staged is not None and self._converts:
+                self.staged.seal()
+                self._files.add(self.read_staged(self.staged))
+            self._files.seal()
+
+    def publish(self) -> None:
+        """Swap the staged files in."""
+        with self.explained():
+            table = FileTable(
+                self._storage,
+                self.area,
+                self.operation.destination.uri,
+                self.attempt.period,
+                self.operation.write_mode == "overwrite",
+                self.attempt.token,
+            )
+            table.publish(self._files.uri)
+
+    def clean(self) -> None:
+        """Remove what is left of staging, and what was retired long ago."""
+        with contextlib.suppress(OSError):
+            self.area.empty()
+            self.area.sweep()
+
+    def abandon(self) -> None:
+        """Remove what was staged; the attempt's folder stays as a fence."""
+        super().abandon()
+        self.area.empty()
+
+
+class JdbcTableOutput(Output):
+    """An output that is a table of a database."""
+
+    def __init__(self, spark: SparkSession, snapshot: Snapshot, operation: OutputOperation, attempt: Attempt) -> None:
+        super().__init__(spark, snapshot, operation, attempt)
+        ref = operation.destination.credential_ref
+        periods = _list_periods(snapshot)
+        target = JdbcTarget(spark, operation, attempt, periods, lambda: read_credentials(ref))
+        self._table = JdbcOutput(target)
+        self.staged = self.stage_slice()
+
+    def claim(self) -> None:
+        """Become the newest attempt in the ledger."""
+        self._table.claim()
+
+    def check(self) -> None:
+        """The ledger is looked at in the transaction that publishes."""
+
+    def write(self, frame: DataFrame) -> int:
+        """Write rows into the stage table."""
+        return self._table.add(frame)
+
+    def seal(self) -> None:
+        """Move a registered output's rows from their Parquet files into the stage table."""
+        if self.staged is not None:
+            with self.explained():
+                self.staged.seal()
+                self._table.add(self.read_staged(self.staged))
+
+    def publish(self) -> None:
+        """Replace the period in one transaction."""
+        self._table.publish()
+
+    def abandon(self) -> None:
+        """Remove the stage table."""
+        super().abandon()
+        self._table.abandon()
+
+
+def _list_periods(snapshot: Snapshot) -> tuple[str, ...]:
+    """Return the run's period, and those that its input was read for instead, whose rows keep their own."""
+    table = snapshot.input_table
+    if table.temporal.mode != "period":
+        return (snapshot.period.identifier,)
+    others = {location.period for location in table.locations if location.period is not None}
+    return (snapshot.period.identifier, *sorted(others - {snapshot.period.identifier}))
