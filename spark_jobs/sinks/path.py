@@ -176,7 +176,9 @@ class FileTable:
 
 def make_write_error(place: str, reason: str) -> JobError:
     """Return the error of an output that could not be written."""
-    return JobError("OUTPUT_003", f"writing to {place} failed: {reason}", hint="run it again: what was published already is found")
+    return JobError(
+        "OUTPUT_003", f"writing to {place} failed: {reason}", hint="run it again: what was published already is found"
+    )
 
 
 def make_stable_name(name: str) -> str:
