@@ -37,6 +37,7 @@ from spark_jobs.snapshot import (
     UpdateOperation,
 )
 from spark_jobs.sources import Credentials, LoadedTable, SourceContext, load_table
+from spark_jobs.staging import Staging, add_columns
 from spark_jobs.system_columns import complete_loaded_rows, complete_new_rows, format_timestamp
 from spark_jobs.translation import is_double_match, translate
 from spark_jobs.working import (
@@ -123,8 +124,12 @@ class Execution:
         self._sinks.begin()
         self._load_tables()
         working = self._load_input()
+        staging = Staging(self._spark, self._sinks, all(table.is_small for table in self._loaded.values()))
         for ordinal, operation in enumerate(self._plan.operations, start=1):
             begin = time.monotonic()
+            early = staging.rest(working, self._plan.operations[ordinal - 1 :])
+            if early is not None:
+                self._note_staged(early)
             self._apply(working, operation, ordinal)
             self._seconds[operation.seq] = time.monotonic() - begin
             self._progress(self._report_operation(working, operation))
@@ -177,7 +182,8 @@ class Execution:
             flags.append(DELETED_BEFORE)
             columns.append(f"coalesce(`@w`.`_deleted`, FALSE) AS {quote_name(DELETED_BEFORE)}")
         frame = loaded.frame.alias(WORKING).selectExpr(*columns)
-        return WorkingDataset([Part(frame, tuple(flags))], self._plan.input_columns)
+        depth = 0 if loaded.is_file_scan else 1
+        return WorkingDataset([Part(frame, tuple(flags), depth=depth)], self._plan.input_columns)
 
     def _refuse_repeated_ids(self, loaded: LoadedTable) -> None:
         repeated = find_repeated(loaded.frame.select("_row_id"))
@@ -261,24 +267,24 @@ class Execution:
     def _add(self, working: WorkingDataset, operation: AnyOperation, frame: DataFrame, flags: tuple[str, ...]) -> None:
         """Add rows; the rows before get the columns that are new, as NULL."""
         known = {column.name for column in working.columns}
-        new = [
-            f"CAST(NULL AS {column.type}) AS {quote_name(column.name)}"
-            for column in operation.columns_after
-            if column.name not in known
-        ]
+        new = [column for column in operation.columns_after if column.name not in known]
         if new:
-            working.parts = [replace(part, frame=part.frame.selectExpr("*", *new)) for part in working.parts]
+            working.parts = [replace(part, frame=add_columns(part.frame, new)) for part in working.parts]
         working.append(Part(frame, flags, tuple(column.name for column in operation.columns_after) if flags else ()))
 
     def _output(self, working: WorkingDataset, operation: OutputOperation) -> None:
+        rest = [index for index, part in enumerate(working.parts) if part.staged_for != operation.seq]
+        if not rest:
+            return
         observed = working.observe()
-        frame = union(observed.frames())
-        rows = self._touch(frame, operation, see_deleted=operation.include_deleted)
+        rows = self._touch(union(observed.frames(rest)), operation, see_deleted=operation.include_deleted)
         selected = select_output(rows.frame.where(quote_name(rows.flag)), operation)
-        staged = self._sinks.stage(operation, selected)
-        observed.record()
+        self._note_staged(self._sinks.stage(operation, selected))
+        observed.record(rest)
+
+    def _note_staged(self, staged: StagedOutput) -> None:
         self._outputs.append(staged)
-        self._written[operation.seq] = staged.rows
+        self._written[staged.seq] = self._written.get(staged.seq, 0) + staged.rows
 
     def _settle(self, working: WorkingDataset) -> None:
         """Compute what no output has: an operation that must fail fails, read or not, and all rows are counted."""

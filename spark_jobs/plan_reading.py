@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from spark_jobs.snapshot import (
     AggregateOperation,
     AppendOperation,
+    DeleteOperation,
     OutputOperation,
     UpdateOperation,
 )
@@ -40,6 +41,8 @@ def list_needed(operation: AnyOperation) -> set[str]:
         needed.update(operation.group_by)
     elif isinstance(operation, OutputOperation):
         needed.update(column.name for column in operation.columns)
+    if isinstance(operation, UpdateOperation | DeleteOperation):
+        needed.update(("_deleted", "_updated_at"))
     if operation.joins:
         # A row with more than one match is found again by its id.
         needed.add("_row_id")
@@ -49,3 +52,40 @@ def list_needed(operation: AnyOperation) -> set[str]:
 def needs_row_ids(plan: Plan) -> bool:
     """Tell whether any operation reads row ids."""
     return any("_row_id" in list_needed(operation) for operation in plan.operations)
+
+
+def is_reader(operation: AnyOperation) -> bool:
+    """Tell whether an operation makes Spark compute the working rows."""
+    return isinstance(operation, AggregateOperation | OutputOperation)
+
+
+def list_needed_by(operations: Sequence[AnyOperation]) -> set[str]:
+    """Return the working columns that any of the operations reads."""
+    needed: set[str] = set()
+    return needed.union(*[list_needed(operation) for operation in operations])
+
+
+def sees_deleted(operations: Sequence[AnyOperation]) -> bool:
+    """Tell whether any of the operations looks at deleted rows."""
+    return any(isinstance(operation, OutputOperation) and operation.include_deleted for operation in operations)
+
+
+def find_host(
+    operations: Sequence[AnyOperation], is_readable: Callable[[OutputOperation], bool]
+) -> OutputOperation | None:
+    """Find an output that writes the rows of now as they are and with all that the operations need of them.
+
+    Such an output can be written first, and everybody else reads what it has written instead of computing it again.
+    """
+    if sees_deleted(operations):
+        return None
+    needed = list_needed_by(operations)
+    for operation in operations:
+        if isinstance(operation, UpdateOperation | DeleteOperation):
+            return None
+        if not isinstance(operation, OutputOperation) or operation.where is not None or operation.joins:
+            continue
+        kept = {column.name for column in operation.columns} | {"_deleted"}
+        if needed <= kept and is_readable(operation):
+            return operation
+    return None

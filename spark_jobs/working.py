@@ -91,9 +91,10 @@ class ObservedParts:
         chosen = range(len(self.observed)) if indexes is None else indexes
         return [self.observed[index][0] for index in chosen]
 
-    def record(self) -> None:
+    def record(self, indexes: Iterable[int] | None = None) -> None:
         """Take over the counts after the action has succeeded."""
-        for index, (_, observation) in enumerate(self.observed):
+        for index in range(len(self.observed)) if indexes is None else indexes:
+            observation = self.observed[index][1]
             if observation is None:
                 continue
             metrics = read_metrics(observation)
