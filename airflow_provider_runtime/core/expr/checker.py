@@ -20,6 +20,7 @@ from airflow_provider_runtime.core.expr.function_types import type_call
 from airflow_provider_runtime.core.expr.functions import AGGREGATES, FUNCTIONS, Function
 from airflow_provider_runtime.core.expr.parser import parse
 from airflow_provider_runtime.core.expr.problems import CODES, ExpressionProblem, ExpressionSyntaxError, Kind
+from airflow_provider_runtime.core.expr.recursion import walks_deep
 from airflow_provider_runtime.core.expr.scope import Relation, Scope
 from airflow_provider_runtime.core.expr.typed import Typed
 from airflow_provider_runtime.core.model.schema import (
@@ -59,6 +60,7 @@ class CheckResult:
     problems: tuple[ExpressionProblem, ...] = ()
 
 
+@walks_deep
 def check_expression(text: str, scope: Scope, *, aggregate: bool = False, expect_boolean: bool = False) -> CheckResult:
     """Check a text against a scope and report everything that is wrong."""
     try:

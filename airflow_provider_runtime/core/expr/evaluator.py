@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from airflow_provider_runtime.core.errors import DataError, Problem
 from airflow_provider_runtime.core.expr.checker import Checked
+from airflow_provider_runtime.core.expr.recursion import walks_deep
 from airflow_provider_runtime.core.expr.typed import Typed
 from airflow_provider_runtime.core.model.schema import DataType
 
@@ -34,6 +35,7 @@ class _Evaluator:
         return fit(_STRICT[node.op](node, values), node.type)
 
 
+@walks_deep
 def evaluate(checked: Checked, row: Row, *, run_timestamp: datetime) -> Value:
     """Return the value of an expression for a row; raise DataError where Spark would fail."""
     return _Evaluator(row, run_timestamp).value(checked.node)

@@ -7,11 +7,13 @@ from decimal import Decimal
 
 from airflow_provider_runtime.core.expr import nodes
 from airflow_provider_runtime.core.expr.parser import RESERVED
+from airflow_provider_runtime.core.expr.recursion import walks_deep
 
 OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY, PRIMARY = range(8)
 _LEVELS = {"OR": OR, "AND": AND, "+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT}
 
 
+@walks_deep
 def format_expression(node: nodes.Node) -> str:
     """Return the text of a tree; parsing it gives an equal tree."""
     return _format(node, OR)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache
@@ -29,7 +28,6 @@ from airflow_provider_runtime.core.expr.nodes import (
 from airflow_provider_runtime.core.expr.problems import ExpressionSyntaxError
 
 DEEPEST = 200
-DEEP, FRAMES = 30, 6_000
 LONGEST_CHAIN = 3_000
 LONGEST_TEXT = 1_000_000
 RESERVED = frozenset({"AND", "OR", "NOT", "IS", "NULL", "IN", "BETWEEN", "TRUE", "FALSE"})
@@ -236,9 +234,6 @@ def _parse_fresh(text: str) -> Node:
     except UnexpectedInput as error:
         raise _explain(text, error) from None
     assert isinstance(tree, Node)
-    if tree.depth > DEEP:
-        # The walks over a tree recurse a few frames a level: 200 levels, and 200 more of a named selector, must fit.
-        sys.setrecursionlimit(max(sys.getrecursionlimit(), FRAMES))
     return tree
 
 

@@ -134,9 +134,10 @@ def divide_sql(
     assert near is not None
     candidate = _write_plan(names, left, right, near, result, mark, is_safe)
     unit = _power(-result.scale)
-    less = f"{candidate} - IF({candidate} > 0BD, {unit}, -{unit})"
-    is_above = _write_check(names, candidate, left, right, result, mark)
-    return f"CASE WHEN {small} THEN {quotient} WHEN {is_above} THEN {less} ELSE {candidate} END"
+    is_above = _write_check({**names, "q": "q"}, left, right, result, mark)
+    corrected = f"CASE WHEN {is_above} THEN q - IF(q > 0BD, {unit}, -{unit}) ELSE q END"
+    # The long check stays out of the generated code, which Java would not compile if it grew too long.
+    return f"CASE WHEN {small} THEN {quotient} ELSE transform(array({candidate}), q -> {corrected})[0] END"
 
 
 def has_one_step(left: DataType, right: DataType, scale: int) -> bool:
@@ -167,9 +168,7 @@ def _write_plan(
     return _shift(quotient, result.precision, plan.raw, plan.shift, result, mark)
 
 
-def _write_check(
-    names: dict[str, str], candidate: str, left: DataType, right: DataType, result: DataType, mark: str
-) -> str:
+def _write_check(names: dict[str, str], left: DataType, right: DataType, result: DataType, mark: str) -> str:
     """Return whether a candidate was rounded up although its remainder is less than half of the divisor.
 
     All is counted in units of the last place: N = Q * B + R. The remainder is exact, and when Q was rounded up, then
@@ -185,11 +184,11 @@ def _write_check(
     low = "0BD"
     if offset < LIMB:
         low = f"({scaled} % {_power(LIMB - offset)}) * {_power(offset)}"
-    top = absolute(candidate, result)
+    top = absolute(names["q"], result)
     quotient = f"{_shift(top, result.precision, result, result.scale, whole, mark)} % {last}"
     product = f"({quotient}) * ({_shift(divisor, right.precision, right, right.scale, whole, mark)} % {last}) % {last}"
     rest_low = f"{_shift(rest, MAX_PRECISION, units, places, whole, mark)} % {last}"
-    return f"{candidate} IS NOT NULL AND {unit} - {rest} > {rest} AND ({low} - {product} - {rest_low}) % {last} <> 0BD"
+    return f"{names['q']} IS NOT NULL AND {unit} - {rest} > {rest} AND ({low} - {product} - {rest_low}) % {last} <> 0BD"
 
 
 def absolute(sql: str, data_type: DataType) -> str:

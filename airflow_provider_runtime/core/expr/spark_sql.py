@@ -14,6 +14,7 @@ from decimal import Decimal
 from airflow_provider_runtime.core.expr.checker import Checked, literal_type
 from airflow_provider_runtime.core.expr.extremes import TURNED, find_null_columns, flatten
 from airflow_provider_runtime.core.expr.quotient import absolute, divide_sql, has_one_step, negate
+from airflow_provider_runtime.core.expr.recursion import walks_deep
 from airflow_provider_runtime.core.expr.typed import Typed
 from airflow_provider_runtime.core.model.schema import INTEGER, DataType, make_decimal
 
@@ -24,6 +25,7 @@ DAY_FACTOR = (2**63 - 1) // 1826029  # times a day at either end it fits a bigin
 Sql = tuple[int, str]
 
 
+@walks_deep
 def compile_sql(
     checked: Checked, *, run_timestamp: datetime, target: DataType | None = None, mark: str | None = None
 ) -> str:
@@ -35,6 +37,7 @@ def compile_sql(
     return compiler.write(node, OR)
 
 
+@walks_deep
 def compile_equalities(checked: Checked, alias: str, *, run_timestamp: datetime) -> list[tuple[str, str]]:
     """Return the equalities of a condition connected by AND: the side over the row, the side over the alias."""
     compiler = _Compiler(run_timestamp, None)

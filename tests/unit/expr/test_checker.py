@@ -1,6 +1,7 @@
 # ruff: noqa: E501
 """Types, names and places of aggregates."""
 
+import sys
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -15,6 +16,8 @@ from airflow_provider_runtime.core.expr import (
     compile_equalities,
     compile_sql,
     evaluate,
+    format_expression,
+    parse,
 )
 from airflow_provider_runtime.core.model.schema import BOOLEAN, DATE, INTEGER, STRING, make_decimal
 
@@ -104,3 +107,14 @@ def test_expression_of_200_levels_is_checked_compiled_and_evaluated(opening):
     checked = check_expression(text, SCOPE).expression
     assert compile_sql(checked, run_timestamp=NOW)
     assert evaluate(checked, {(None, "i"): 1, (None, "ok"): False}, run_timestamp=NOW) is not None
+
+
+def test_recursion_limit_is_as_before_after_a_deep_expression():
+    before = sys.getrecursionlimit()
+    text = "ABS(" * 199 + "i" + ")" * 199
+    checked = check_expression(text, SCOPE).expression
+    compile_sql(checked, run_timestamp=NOW)
+    evaluate(checked, {(None, "i"): 1}, run_timestamp=NOW)
+    assert format_expression(parse(text)) == text
+    check_expression(text + " +", SCOPE)
+    assert sys.getrecursionlimit() == before
