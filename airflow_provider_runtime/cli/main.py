@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 
 import click
@@ -100,7 +101,20 @@ def main(arguments: list[str] | None = None) -> None:
         status = 1
     except KeyboardInterrupt:
         status = 130
+    except (OSError, UnicodeEncodeError) as error:
+        status = _give_up(error)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _give_up(error: OSError | UnicodeEncodeError) -> int:
+    """Say what the system refused, such as writing to a full disk, without a traceback."""
+    reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+    name = f" ({error.filename})" if isinstance(error, OSError) and error.filename else ""
+    with suppress(OSError):
+        sys.stderr.write(f"airflow-runtime: {reason}{name}\n".encode("ascii", "backslashreplace").decode("ascii"))
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1
 
 
 def _print_error(error: RuntimeProviderError) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from airflow_provider_runtime.core.catalog.source_text import SourceText
 from airflow_provider_runtime.core.catalog.yaml_nodes import Document, Node, Style
 from airflow_provider_runtime.core.errors import Problem
 
+ANCHOR = re.compile(r"&[^\s\[\]{},]+(?:\s+|#[^\n]*)*")
 MAX_DEPTH = 100
 LONGEST_TAG = 60
 MAX_NODES = 1_000_000
@@ -78,6 +80,7 @@ class Composer:
             raise UnreadableError(f"tag '{tag}' is not allowed", start, "remove the tag; write plain values")
         if event.anchor is not None:
             self._anchors[event.anchor] = None
+            start = self._skip_anchor(start, self._offset + event.end_mark.index)
         if isinstance(event, yaml.ScalarEvent):
             node = self._make_scalar(event, start)
         elif depth >= MAX_DEPTH:
@@ -89,6 +92,12 @@ class Composer:
         if event.anchor is not None:
             self._anchors[event.anchor] = node
         return node
+
+    def _skip_anchor(self, start: int, end: int) -> int:
+        """Return where the value behind an anchor begins; the parser counts the anchor to the value."""
+        found = ANCHOR.match(self._source.text, start)
+        is_collection = end <= (found.end() if found else start)
+        return found.end() if found and not is_collection else start
 
     def _make_scalar(self, event: Any, start: int) -> Node:
         style = STYLES[event.style]

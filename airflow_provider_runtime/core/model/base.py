@@ -77,6 +77,8 @@ _TEXT_SCHEMA: dict[str, Any] = {"type": ["string", "number", "boolean"]}
 _AsText = BeforeValidator(read_as_text)
 
 Text = Annotated[str, _AsText, WithJsonSchema(_TEXT_SCHEMA, mode="validation")]
+ExpressionText = Annotated[str, _AsText, WithJsonSchema({"type": [*_TEXT_SCHEMA["type"], "null"]}, mode="validation")]
+"""An expression; the loader reads an unquoted NULL as text."""
 NonEmptyText = Annotated[
     str,
     _AsText,

@@ -12,6 +12,7 @@ from pydantic import AliasChoices, Field
 
 from airflow_provider_runtime.core.model.base import (
     Boolean,
+    ExpressionText,
     Identifier,
     Model,
     Name,
@@ -42,7 +43,7 @@ class Assignment(Model):
 
     column: Text
     """Column that is set; a new name adds a column."""
-    expression: Text
+    expression: ExpressionText
     """Expression of the value."""
 
 
@@ -51,7 +52,7 @@ class Aggregation(Model):
 
     column: Text
     """Column that is filled; a new name adds a column."""
-    expression: Text
+    expression: ExpressionText
     """Aggregate expression, such as SUM(amount) / COUNT(*)."""
 
 

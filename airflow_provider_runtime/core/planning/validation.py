@@ -105,6 +105,8 @@ def explain_missing(catalog: Catalog, loaded: LoadResult, reference: str) -> tup
         names = {reference}
         own = [problem for problem in loaded.problems if problem.location.project in names]
         return tuple(own or loaded.problems)
+    if any(found.location.file == str(catalog.root) for found in loaded.problems):
+        return loaded.problems
     problem = explain_missing_project(catalog, reference)
     if problem.location.file is None:
         problem = Problem(problem.code, problem.message, problem.hint, Location(file=str(catalog.root)))

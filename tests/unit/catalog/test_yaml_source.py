@@ -134,6 +134,10 @@ SPANS = {
     "literal with indicator": ("k: |2-\n    a\n  c x\n", "x", (3, 5)),
     "folded": ("k: >-\n  a\n  b\n\n  c x\n", "x", (5, 5)),
     "folded with deeper lines": ("k: >\n  a\n    b\n  c x\n", "x", (4, 5)),
+    "plain behind an anchor": ("k: &a amount + x\n", "x", (1, 16)),
+    "quoted behind an anchor": ("k: &a\n  'b ''c'' x'\n", "x", (2, 12)),
+    "literal behind an anchor": ("k: &a |\n  b\n  x\n", "x", (3, 3)),
+    "alias": ("j: &a amount + x\nk: *a\n", "x", (1, 16)),
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -38,6 +39,19 @@ def test_command_unknown_exits_2_with_the_nearest_name(capsys: pytest.CaptureFix
 
 def test_option_unknown_exits_2() -> None:
     assert run("schema", "--nonsense") == 2
+
+
+def test_output_on_a_full_disk_exits_1_without_traceback() -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("no /dev/full here")
+    with full.open("w") as stream:
+        result = subprocess.run(
+            [sys.executable, "-m", "airflow_provider_runtime.cli.main", "schema"],
+            stdout=stream, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert result.returncode == 1
+    assert result.stderr == "airflow-runtime: No space left on device\n"
 
 
 def test_error_of_the_package_exits_1_without_traceback(

@@ -29,6 +29,15 @@ def test_schema_of_a_kind_is_a_valid_schema(kind: str) -> None:
     jsonschema.Draft202012Validator.check_schema(make_schema(kind))
 
 
+def test_schema_accepts_an_unquoted_null_as_expression() -> None:
+    arguments = {"assignments": [{"column": "a", "expression": None}]}
+    operation = {"seq": 10, "name": "x", "type": "update", "arguments": arguments}
+    document = {
+        "project": {**PROJECT["project"], "operations": [operation, {"seq": 20, "name": "y", "type": "delete"}]}
+    }
+    jsonschema.Draft202012Validator(make_schema()).validate(document)
+
+
 def test_schema_refuses_unknown_keys_and_both_names_of_seq() -> None:
     validator = jsonschema.Draft202012Validator(make_schema("project"))
     wrong = json.loads(json.dumps(PROJECT))

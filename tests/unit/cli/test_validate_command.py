@@ -178,3 +178,10 @@ def test_registry_that_cannot_be_opened_is_told_in_the_asked_format(catalog: Pat
     assert result.exit_code == 1
     assert error["file"]
     assert "nonsense" in error["message"]
+
+
+def test_folder_that_is_missing_is_the_only_problem(tmp_path: Path) -> None:
+    arguments = ["--catalog", str(tmp_path / "none"), "--project", "close", "--format", "json"]
+    result = CliRunner().invoke(command, arguments)
+    assert result.exit_code == 1
+    assert [error["code"] for error in json.loads(result.output)["errors"]] == ["CATALOG_001"]
