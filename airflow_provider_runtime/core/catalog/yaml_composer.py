@@ -149,7 +149,8 @@ class Composer:
 
     def _add_entry(self, entries: dict[str, tuple[Node, Node]], key: Node, value: Node) -> None:
         if key.style == "none":
-            raise UnreadableError("a key must be a text, not a list or a mapping", key.start)
+            hint = "put a text that begins with '{' or '[' into quotes, such as '{{NAME}}'"
+            raise UnreadableError("a key must be a text, not a list or a mapping", key.start, hint)
         if key.text not in entries:
             entries[key.text] = (key, value)
             return

@@ -68,6 +68,9 @@ YAML_CASES = [
     Wrong(
         "python tag", "dataset: !!python/object/apply:os.system [ls]\n", "CATALOG_001", 1, "!!python/o", "tag", "remove"
     ),
+    Wrong(
+        "unquoted braces", "dataset:\n  id: {{GL}}\n", "CATALOG_001", 2, "{GL}}", "a key must be a text", "into quotes"
+    ),
     Wrong("own tag", "dataset:\n  id: !x gl\n", "CATALOG_001", 2, "!x gl", "tag '!x' is not allowed"),
     Wrong("unknown alias", "dataset:\n  id: *gl\n", "CATALOG_001", 2, "*gl", "alias '*gl' has no anchor", "&gl"),
     Wrong("alias of itself", "dataset: &a\n  id: *a\n", "CATALOG_001", 2, "*a", "stands inside"),
