@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -208,7 +209,7 @@ def make_tasks(
 
 def _check_spark_arguments(project: ProjectOutline) -> dict[str, Any]:
     """Return the spark block as arguments of SparkSubmitOperator; those that it does not have are CATALOG_002."""
-    known = set(inspect.signature(SparkSubmitOperator.__init__).parameters) - {"self", "kwargs"}
+    known = _list_spark_arguments() if project.settings.spark else frozenset[str]()
     spark = {str(key): value for key, value in project.settings.spark.items()}
     problems = [
         Problem(
@@ -223,6 +224,11 @@ def _check_spark_arguments(project: ProjectOutline) -> dict[str, Any]:
     if problems:
         raise DefinitionError(problems)
     return spark
+
+
+@cache
+def _list_spark_arguments() -> frozenset[str]:
+    return frozenset(inspect.signature(SparkSubmitOperator.__init__).parameters) - {"self", "kwargs"}
 
 
 def _make_shared_arguments(project: ProjectOutline) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 from airflow_provider_runtime.core.catalog.definition import Definition, SourceMap
@@ -61,7 +62,7 @@ class ProjectOutline:
     file: str
     line: int
 
-    @property
+    @cached_property
     def settings(self) -> AirflowSettings:
         """The project's airflow block."""
         return AirflowSettings.model_validate_json(json.dumps(self.airflow))

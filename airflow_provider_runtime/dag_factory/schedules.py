@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import date, timedelta
+from functools import lru_cache
 from typing import Any
 
 from airflow.providers.common.compat.sdk import conf
@@ -26,7 +27,7 @@ from airflow_provider_runtime.timetables.period_timetable import PeriodTimetable
 AFTER_PERIOD = "after_period"
 UPSTREAM = "upstream"
 DEFAULT_CALLBACK = "airflow_provider_runtime.deadlines.notifications.notify_late"
-_OFFERED_YEARS = 2
+_EARLIER_YEARS = 1
 _MOST_OFFERED = 60
 
 
@@ -121,11 +122,14 @@ def list_offered_periods(outline: CatalogOutline, project: ProjectOutline) -> li
     """
     calendar = outline.get_calendar(project)
     _check_level(project, calendar)
-    year = date.today().year
-    first, last = date(year - _OFFERED_YEARS, 1, 1), date(year, 12, 31)
-    index = get_period_index(calendar)
-    found = [period.identifier for period in index.iterate(project.level, first, last)]
-    return found[::-1] if len(found) <= _MOST_OFFERED else []
+    return list(_offer_periods(calendar, project.level, date.today().year))
+
+
+@lru_cache(maxsize=64)
+def _offer_periods(calendar: Calendar, level: str, year: int) -> tuple[str, ...]:
+    first, last = date(year - _EARLIER_YEARS, 1, 1), date(year, 12, 31)
+    found = [period.identifier for period in get_period_index(calendar).iterate(level, first, last)]
+    return tuple(found[::-1]) if len(found) <= _MOST_OFFERED else ()
 
 
 def _check_level(project: ProjectOutline, calendar: Calendar) -> None:

@@ -247,11 +247,9 @@ def test_parsing_many_projects_is_quick_and_imports_nothing_heavy(catalog: Write
         assert counted.split()[0] == "200"
         assert heavy == "[]"
         seconds.append(float(counted.split()[1]))
-    cold, warm = seconds
 
     # The promise is 2 s; the machines that run tests are shared, so a slip is told only when it is a large one.
-    assert cold < 6
-    assert warm < cold
+    assert max(seconds) < 6
 
 
 def test_one_project_of_many_reads_only_its_file(catalog: WriteCatalog) -> None:
