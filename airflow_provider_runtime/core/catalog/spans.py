@@ -88,8 +88,9 @@ def _block_lines(text: str, node: Node) -> Iterator[tuple[int, str]]:
         line = text[position:end]
         if indent is None and line.strip(" "):
             indent = len(line) - len(line.lstrip(" "))
-            if indicator and node.text.startswith(" "):
-                indent -= len(node.text.split("\n")[0]) - len(node.text.split("\n")[0].lstrip(" "))
+            if indicator:
+                first = next((kept for kept in node.text.split("\n") if kept.strip(" ")), "")
+                indent -= len(first) - len(first.lstrip(" "))
         width = len(line) if indent is None else min(indent, len(line) - len(line.lstrip(" ")))
         yield position + width, line[width:]
         position = found.end() if found else node.end

@@ -132,6 +132,7 @@ SPANS = {
     "double quoted folded": ('k: "a\n\n   b x"\n', "x", (3, 6)),
     "literal": ("k: |\n  a\n    b\n  c x\n", "x", (4, 5)),
     "literal with indicator": ("k: |2-\n    a\n  c x\n", "x", (3, 5)),
+    "literal with indicator and spaces first": ("k: |2\n   \n  x\n", "x", (3, 3)),
     "folded": ("k: >-\n  a\n  b\n\n  c x\n", "x", (5, 5)),
     "folded with deeper lines": ("k: >\n  a\n    b\n  c x\n", "x", (4, 5)),
     "plain behind an anchor": ("k: &a amount + x\n", "x", (1, 16)),
