@@ -79,7 +79,7 @@ class Standalone:
             "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "60",
             "SPARK_LOCAL_IP": "127.0.0.1",
             "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
-            "PYTHONPATH": str(Path(__file__).parent),
+            "PYTHONPATH": os.pathsep.join(filter(None, (str(Path(__file__).parent), os.environ.get("PYTHONPATH")))),
             "NO_PROXY": "127.0.0.1,localhost",
         }
         own |= self.extra_environment
