@@ -16,7 +16,7 @@ from pyspark.sql import Observation, functions
 
 from spark_jobs.columns import quote_name
 from spark_jobs.errors import JobError, Problem, shorten
-from spark_jobs.joins import JoinCheck, JoinSide, TouchedRows, find_touched_rows
+from spark_jobs.joins import JoinCheck, JoinSide, TouchedRows, find_touched_rows, list_match_columns
 from spark_jobs.matches import find_double_match
 from spark_jobs.operations.aggregate import group_rows
 from spark_jobs.operations.append import read_source_rows
@@ -32,11 +32,13 @@ from spark_jobs.snapshot import (
     AnyOperation,
     AppendOperation,
     DeleteOperation,
+    Join,
     OutputOperation,
     Snapshot,
     UpdateOperation,
 )
 from spark_jobs.sources import Credentials, LoadedTable, SourceContext, load_table
+from spark_jobs.sources.sizes import choose_join_strategy
 from spark_jobs.staging import Staging, add_columns
 from spark_jobs.system_columns import complete_loaded_rows, complete_new_rows, format_timestamp
 from spark_jobs.translation import is_double_match, translate
@@ -113,6 +115,7 @@ class Execution:
         self._token = uuid.uuid4().hex[:12]
         self._loaded: dict[str, LoadedTable] = {}
         self._sides: dict[str, JoinSide] = {}
+        self._strategies: dict[tuple[str, tuple[str, ...]], str] = {}
         self._checks: list[JoinCheck] = []
         self._kept: list[DataFrame] = []
         self._outputs: list[StagedOutput] = []
@@ -295,7 +298,7 @@ class Execution:
         observed.record()
 
     def _touch(self, frame: DataFrame, operation: AnyOperation, *, see_deleted: bool = False) -> TouchedRows:
-        sides = {join.alias: self._open_side(join.table) for join in operation.joins}
+        sides = {join.alias: self._choose_strategy(join, self._open_side(join.table)) for join in operation.joins}
         rows = find_touched_rows(frame, operation, sides, see_deleted=see_deleted)
         self._checks.extend(rows.checks)
         return rows
@@ -306,8 +309,16 @@ class Execution:
             view = f"runtime_{self._token}_{len(self._sides)}"
             loaded.frame.drop(POSITION).createOrReplaceTempView(view)
             types = {column.name: column.type for column in loaded.columns}
-            self._sides[key] = JoinSide(view, types, "BROADCAST")
+            self._sides[key] = JoinSide(view, types, "BROADCAST" if loaded.is_small else None)
         return self._sides[key]
+
+    def _choose_strategy(self, join: Join, side: JoinSide) -> JoinSide:
+        if side.strategy is not None or not join.equalities:
+            return side
+        columns = list_match_columns(join)
+        if (side.view, columns) not in self._strategies:
+            self._strategies[side.view, columns] = choose_join_strategy(self._spark, side.view, columns)
+        return replace(side, strategy=self._strategies[side.view, columns])
 
     def _keep_small(self, frame: DataFrame) -> tuple[DataFrame, int]:
         """Compute rows now and keep them, with their number: the plan of what they came from ends here."""

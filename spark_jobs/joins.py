@@ -98,9 +98,14 @@ def build_match(join: Join, conditions: Sequence[str] = ()) -> str:
     A struct and not the columns themselves: it is new wherever it stands, while the columns of a view are the same ones
     in each subquery, which confuses Spark when two subqueries over one view meet.
     """
+    return _build_struct([quote_name(name) for name in list_match_columns(join, conditions)])
+
+
+def list_match_columns(join: Join, conditions: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the alias's columns that its condition, the conditions given or the operation's expressions use."""
     pattern = re.compile(rf"'(?:[^'\\]|\\.)*'|`@{join.alias}`\.`([^`]+)`")
     named = [match[1] for sql in (join.condition, *conditions) for match in pattern.finditer(sql) if match[1]]
-    return _build_struct([quote_name(name) for name in dict.fromkeys((*join.columns, *named))])
+    return tuple(dict.fromkeys((*join.columns, *named)))
 
 
 def _build_struct(fields: Sequence[str]) -> str:

@@ -1,0 +1,139 @@
+"""What plans look like and when rows are put at rest."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.executor import execute
+from spark_jobs.sinks.protocol import StagedOutput
+from spark_jobs.snapshot import OutputOperation
+from tests.spark.plan_builders import PlanBuilder, files, join, start, table
+
+TX = [("id", "bigint"), ("code", "string"), ("amount", "decimal(18,2)"), ("wide", "string")]
+
+
+class FolderSinks:
+    """Stages Parquet in a folder and remembers the plans that it ran."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.calls: list[int] = []
+        self.plans: list[str] = []
+        self.scratches = 0
+
+    def begin(self) -> None: ...
+
+    def stage(self, output: OutputOperation, frame: DataFrame) -> StagedOutput:
+        assert frame.columns == [column.name for column in output.columns]
+        uri = str(self.folder / str(output.seq))
+        self.calls.append(output.seq)
+        self.plans.append(frame._jdf.queryExecution().executedPlan().toString())
+        before = self.count(output.seq, frame.sparkSession)
+        frame.write.mode("append").parquet(uri)
+        return StagedOutput(output.seq, self.count(output.seq, frame.sparkSession) - before, uri)
+
+    def count(self, seq: int, spark: SparkSession) -> int:
+        folder = self.folder / str(seq)
+        return spark.read.parquet(str(folder)).count() if folder.exists() else 0
+
+    def can_read_back(self, output: OutputOperation) -> bool:
+        return True
+
+    def scratch(self, name: str) -> str | None:
+        self.scratches += 1
+        return str(self.folder / f"{name}-{self.scratches}")
+
+    def abandon(self) -> None: ...
+
+
+@pytest.fixture
+def data(spark: SparkSession, tmp_path: Path) -> Path:
+    rows = spark.range(1000).selectExpr(
+        "id", "concat('c', id % 7) AS code", "CAST(id AS decimal(18,2)) AS amount", "'w' AS wide"
+    )
+    rows.write.parquet(str(tmp_path / "tx"))
+    spark.range(7).selectExpr("concat('c', id) AS code", "id AS rate").write.parquet(str(tmp_path / "rates"))
+    return tmp_path
+
+
+def with_rates(data: Path) -> PlanBuilder:
+    plan = start(TX, files(data / "tx"))
+    plan.tables["fx"] = table([("code", "string"), ("rate", "bigint")], files(data / "rates"))
+    joins = [join("fx", "fx", ["rate"], ("code", "code"))]
+    return plan.update(("rate", "bigint", "`@fx`.`rate`"), joins=joins)
+
+
+def test_equality_join_is_a_hash_join_by_size(spark: SparkSession, data: Path) -> None:
+    with threshold(spark, "10MB"):
+        sinks = FolderSinks(data / "small")
+        execute(spark, with_rates(data).output("id", "rate").snapshot(), sinks)
+        assert "BroadcastHashJoin" in sinks.plans[0]
+        assert "LeftSingle" in sinks.plans[0]
+    with threshold(spark, "-1"):
+        sinks = FolderSinks(data / "large")
+        execute(spark, with_rates(data).output("id", "rate").snapshot(), sinks)
+        assert "ShuffledHashJoin" in sinks.plans[0]
+        assert "NestedLoop" not in sinks.plans[0]
+
+
+@contextmanager
+def threshold(spark: SparkSession, value: str) -> Iterator[None]:
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", value)
+    yield
+    spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+
+
+def test_scan_has_no_column_that_nobody_reads(spark: SparkSession, data: Path) -> None:
+    sinks = FolderSinks(data / "out")
+    execute(spark, with_rates(data).output("id", "rate").snapshot(), sinks)
+    assert "wide" not in sinks.plans[0]
+    assert "amount" not in sinks.plans[0]
+
+
+def test_last_output_is_written_first_when_others_read_the_same_rows(spark: SparkSession, data: Path) -> None:
+    plan = with_rates(data).delete("`@w`.`id` < 10").output("id", "rate")
+    plan.aggregate(["rate"], ("total", "decimal(38,2)", "sum(`@w`.`amount`)")).output()
+    sinks = FolderSinks(data / "out")
+    report = execute(spark, plan.snapshot(), sinks)
+    assert sinks.calls == [50, 30, 50]
+    assert "tx" not in sinks.plans[1]
+    assert [(item.rows_affected, item.rows_after) for item in report.operations] == [
+        (1000, 1000), (10, 990), (990, 990), (7, 997), (997, 997),
+    ]  # fmt: skip
+    written = spark.read.parquet(str(data / "out" / "50"))
+    assert written.where("total IS NOT NULL").count() == 7
+    assert written.where("id < 10").count() == 0
+
+
+def test_rows_that_three_readers_need_are_copied_once(spark: SparkSession, data: Path) -> None:
+    plan = with_rates(data)
+    for _ in range(3):
+        plan.output("id", where="`@w`.`rate` > 2")
+    plan.update(("rate", "bigint", "0L")).output("id", "rate", include_deleted=True)
+    sinks = FolderSinks(data / "out")
+    report = execute(spark, plan.snapshot(), sinks)
+    assert sinks.scratches == 1
+    assert sinks.count(50 + 10, spark) == 1000
+    assert report.operations[1].rows_affected == sum(1 for index in range(1000) if index % 7 > 2)
+
+
+def test_many_operations_run(spark: SparkSession, data: Path) -> None:
+    plan = start(TX, files(data / "tx"))
+    for index in range(300):
+        plan.update(
+            ("amount", "decimal(18,2)", f"CAST(`@w`.`amount` + {index} AS decimal(18,2))"),
+            where=f"`@w`.`id` % 7 = {index % 7}",
+        )
+    sinks = FolderSinks(data / "out")
+    begin = time.monotonic()
+    report = execute(spark, plan.output("id", "amount").snapshot(), sinks)
+    print(f"300 updates: {time.monotonic() - begin:.1f} s, {sinks.scratches} copies")
+    expected = sum(index + sum(range(index % 7, 300, 7)) for index in range(1000))
+    assert spark.read.parquet(str(data / "out" / "3010")).agg({"amount": "sum"}).first()[0] == expected
+    assert sum(item.rows_affected or 0 for item in report.operations[:7]) == 1000
