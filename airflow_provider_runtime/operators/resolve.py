@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from airflow_provider_runtime.core.registry.ports import Registry
 
 Pins = dict[str, Any]
-MIN_POKE_SECONDS = 5.0
+MIN_POKE_SECONDS = 15.0
 """A task that is due again before its executor has told of the look before is taken for dead by the scheduler."""
 
 
@@ -43,7 +43,7 @@ class ResolveOperator(BaseOperator):
     :param allow_open_period: run a period that has not ended
     :param allow_closed: run a period that is closed
     :param requires_previous_period: wait until the period before is published
-    :param poke_interval: seconds between two looks while waiting, at least 5
+    :param poke_interval: seconds between two looks while waiting, at least 15
     :param sandbox: datasource below which a draft writes
     :param deploy_mode: `cluster` when the Spark driver will not run in the task's own process
     """

@@ -17,8 +17,8 @@ in_order = project_dag(
     end_date=END,
     resolve_args={
         "requires_previous_period": True,
-        "poke_interval": 5.0,
-        "execution_timeout": timedelta(seconds=9),
+        "poke_interval": 15.0,
+        "execution_timeout": timedelta(seconds=12),
         "retries": 0,
     },
 )
