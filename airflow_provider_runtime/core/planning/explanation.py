@@ -233,7 +233,7 @@ def render_mermaid(explanation: Explanation) -> str:
         label = f"{operation['seq']} {operation['type']}<br/>{_quote(operation['name'])}"
         lines += [f'  {node}["{label}"]', f"  {previous} --> {node}"]
         for number, table in enumerate(explanation["tables"]):
-            if table["key"].startswith((f"join:{operation['seq']}:", f"append:{operation['seq']}")):
+            if f"`{table['key']}` AS " in operation["spark_sql"]:
                 lines.append(f"  t{number} -->|{_quote(table['alias'] or 'rows')}| {node}")
         if operation["type"] == "output":
             lines += [f'  out{operation["seq"]}[/"{_quote(operation["destination"] or "")}"/]']

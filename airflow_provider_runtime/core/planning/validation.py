@@ -115,11 +115,11 @@ def explain_missing(catalog: Catalog, loaded: LoadResult, reference: str) -> tup
 
 
 def _merge(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Return problems once each; the same mistake of a dataset is met by every project that reads it."""
-    unique: dict[tuple[str, str, str | None, int, int], Problem] = {}
+    """Return problems once each: projects meet the same mistake of a dataset, operations that of a named selector."""
+    unique: dict[tuple[str, str | None, int, int], Problem] = {}
     for problem in problems:
         place = problem.location
-        unique.setdefault((problem.code, problem.message, place.file, place.line, place.column), problem)
+        unique.setdefault((problem.message, place.file, place.line, place.column), problem)
     return tuple(unique.values())
 
 

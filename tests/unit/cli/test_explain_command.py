@@ -103,6 +103,31 @@ def test_mermaid_draws_tables_operations_and_destinations(catalog: Path) -> None
     assert '  out30[/"lake/out"/]' in lines
 
 
+APPENDS = """
+    - {seq: 4, name: four, type: delete, selector: look.rate > 1}
+    - {seq: 40, name: forty, type: append, arguments: {source: {dataset_id: gl}}}
+"""
+LOOKUP = """  lookups:
+    - alias: look
+      target: {type: dataset, id: fx}
+      join_conditions: [{source_column: currency, target_column: code}]
+---
+dataset:
+  id: fx
+"""
+
+
+def test_mermaid_leads_lookups_and_appends_to_the_operations_that_read_them(catalog: Path) -> None:
+    text = CATALOG.replace("---\ndataset:\n  id: fx\n", LOOKUP) + APPENDS
+    (catalog / "all.yaml").write_text(text)
+    lines = run(catalog, "--format", "mermaid").output.splitlines()
+    assert [line for line in lines if "-->|" in line] == [
+        "  t1 -->|look| op4",
+        "  t2 -->|fx| op10",
+        "  t3 -->|rows| op40",
+    ]
+
+
 def test_wrong_project_raises_its_problems(catalog: Path) -> None:
     (catalog / "all.yaml").write_text(CATALOG.replace("amount * fx.rate", "amount * fx.rat"))
     with pytest.raises(RuntimeProviderError) as caught:

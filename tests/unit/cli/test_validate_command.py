@@ -185,3 +185,15 @@ def test_folder_that_is_missing_is_the_only_problem(tmp_path: Path) -> None:
     result = CliRunner().invoke(command, arguments)
     assert result.exit_code == 1
     assert [error["code"] for error in json.loads(result.output)["errors"]] == ["CATALOG_001"]
+
+
+def test_named_selector_with_a_mistake_is_told_once_however_often_it_is_used(tmp_path: Path) -> None:
+    operations = """  selectors: {BIG: amount >> 1}
+  operations:
+    - {seq: 10, name: one, type: delete, selector: "{{BIG}}"}
+    - {seq: 20, name: two, type: append, arguments: {source: {dataset_id: gl}, source_selector: "{{BIG}}"}}
+"""
+    (tmp_path / "datasets.yaml").write_text(DATASETS)
+    (tmp_path / "project.yaml").write_text(PROJECT[: PROJECT.index("  operations:")] + operations)
+    result = CliRunner().invoke(command, ["--catalog", str(tmp_path), "--format", "json"])
+    assert [error["code"] for error in json.loads(result.output)["errors"]] == ["EXPR_001"]
