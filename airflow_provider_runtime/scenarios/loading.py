@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +18,10 @@ from airflow_provider_runtime.core.catalog.yaml_nodes import Document, Node
 from airflow_provider_runtime.core.catalog.yaml_source import MAX_FILE_BYTES, parse_bytes
 from airflow_provider_runtime.core.errors import Location, Problem
 from airflow_provider_runtime.core.model.scenario import INLINE_KINDS, Scenario
+
+
+SCENARIO_LINE = re.compile(r"^[\"']?scenario[\"']?\s*:", re.MULTILINE)
+"""A line of a text that is no YAML and was meant to be a scenario."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ def _read_file(file: Path, explicit: bool) -> Iterator[LoadedScenario]:
         yield _refuse(file, Problem("CATALOG_001", message, None, Location(file=str(file))))
         return
     documents = [document for document in parsed.documents if _is_scenario(document)]
-    if not documents and not explicit:
+    if not documents and not explicit and not any(SCENARIO_LINE.search(text) for text in parsed.unread):
         return
     if parsed.problems:
         yield LoadedScenario(file, file.name, None, None, tuple(parsed.problems))
