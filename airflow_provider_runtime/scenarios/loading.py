@@ -19,7 +19,6 @@ from airflow_provider_runtime.core.catalog.yaml_source import MAX_FILE_BYTES, pa
 from airflow_provider_runtime.core.errors import Location, Problem
 from airflow_provider_runtime.core.model.scenario import INLINE_KINDS, Scenario
 
-
 SCENARIO_LINE = re.compile(r"^[\"']?scenario[\"']?\s*:", re.MULTILINE)
 """A line of a text that is no YAML and was meant to be a scenario."""
 
