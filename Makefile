@@ -2,7 +2,7 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: help setup lock demo ui test check bench chaos format clean
+.PHONY: help setup lock demo ui docs test check bench chaos format clean
 
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed 's/:[^#]*##/:/' | column -t -s:
@@ -20,6 +20,9 @@ demo: setup      ## run the FX close for three months through Airflow
 
 ui: setup        ## open the Airflow UI with the demo's runs
 	@bash scripts/with_java $(BIN)/python scripts/demo.py --ui
+
+docs: setup      ## write the generated parts of docs/
+	@$(BIN)/python scripts/docs
 
 test: setup      ## all tests but the long ones, fast ones first
 	@bash scripts/with_java bash scripts/test

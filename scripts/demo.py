@@ -75,7 +75,10 @@ def show_ui() -> None:
     print("starting Airflow …", flush=True)
     try:
         airflow.start()
-        print(f"Airflow UI:  {airflow.url}/dags/{CLOSE}\nlogin:       {LOGIN[0]} / {LOGIN[1]}\nstop:        Ctrl-C", flush=True)
+        print(
+            f"Airflow UI:  {airflow.url}/dags/{CLOSE}\nlogin:       {LOGIN[0]} / {LOGIN[1]}\nstop:        Ctrl-C",
+            flush=True,
+        )
         if airflow.process is not None:
             airflow.process.wait()
     except KeyboardInterrupt:
@@ -104,7 +107,12 @@ def wait_for_dags(airflow: DemoAirflow) -> None:
 
 def backfill(airflow: DemoAirflow) -> None:
     """Ask for one run a month, as the UI's form does."""
-    body = {"dag_id": CLOSE, "from_date": "2026-01-01T00:00:00Z", "to_date": "2026-03-31T00:00:00Z", "max_active_runs": 3}
+    body = {
+        "dag_id": CLOSE,
+        "from_date": "2026-01-01T00:00:00Z",
+        "to_date": "2026-03-31T00:00:00Z",
+        "max_active_runs": 3,
+    }
     airflow.ask("POST", "/backfills", body)
 
 
@@ -147,12 +155,23 @@ def make_page() -> Iterable[str]:
     yield from table(("journal_id", "account_code", "currency", "amount_local"), before)
     yield from heading("After: converted at the rate of the period's first day (warehouse/ledger_usd)")
     ledger = {row["journal_id"]: row for row in read_parquet("ledger_usd")}
-    columns = ("journal_id", "account_code", "account_type", "currency", "amount_local", "rate", "amount_usd", "_period")
+    columns = (
+        "journal_id",
+        "account_code",
+        "account_type",
+        "currency",
+        "amount_local",
+        "rate",
+        "amount_usd",
+        "_period",
+    )
     yield from table(columns, [[ledger[journal][name] for name in columns] for journal in journals])
     yield from heading(f"After: {REVIEW} of {MONTHS[-1]}, made from what {CLOSE} registered (warehouse/budget_review)")
     columns = ("account_code", "actual_usd", "budget_usd", "variance_usd", "variance_share", "_period")
     rows = [row for row in read_parquet("budget_review") if row["_period"] == MONTHS[-1]]
-    yield from table(columns, [[row[name] for name in columns] for row in sorted(rows, key=lambda row: row["account_code"])])
+    yield from table(
+        columns, [[row[name] for name in columns] for row in sorted(rows, key=lambda row: row["account_code"])]
+    )
     yield from heading("Where it is")
     yield from table(
         ("what", "where"),
@@ -169,12 +188,16 @@ def make_page() -> Iterable[str]:
 def describe_run(run: Any) -> tuple[object, ...]:
     """Return a row of the table of runs."""
     pins = json.loads(Path(run.snapshot_uri.removeprefix("file://")).read_bytes())["resolver_snapshot"]
-    pinned = [f"{pins['input_dataset_id'] if len(pins['input_dataset_id']) < 30 else 'Monthly Close'} v{pins['input_dataset_version']}"]
+    pinned = [
+        f"{pins['input_dataset_id'] if len(pins['input_dataset_id']) < 30 else 'Monthly Close'} v{pins['input_dataset_version']}"
+    ]
     for kind in ("lookup_datasets", "join_datasets", "append_datasets"):
         pinned += [f"{pin['dataset_id']} v{pin['dataset_version']}" for pin in pins.get(kind, ())]
     outputs = run.report["outputs"]
     written = " + ".join(str(output["rows"]) for output in outputs)
-    registered = [f"{o['registered_dataset']} v{o['registered_version']}" for o in outputs if o.get("registered_version")]
+    registered = [
+        f"{o['registered_dataset']} v{o['registered_version']}" for o in outputs if o.get("registered_version")
+    ]
     return (run.project_name, run.period, run.status, run.rows_in, written, ", ".join(pinned), ", ".join(registered))
 
 

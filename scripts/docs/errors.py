@@ -114,7 +114,7 @@ def _hold_lease(case: Case) -> Sequence[Problem]:
     return _catch(lambda: begin_attempt(registry, second.document, second.sha256))
 
 
-def _change_snapshot(case: Case) -> Sequence[Problem]:
+def _change_snapshot(_: Case) -> Sequence[Problem]:
     from airflow_provider_runtime.core.planning.snapshot import Snapshot
 
     return _catch(lambda: Snapshot.from_content(b'{"snapshot_version": 1}', "0" * 64))
@@ -129,7 +129,7 @@ def _append_unresolved(case: Case) -> Sequence[Problem]:
     return _catch(lambda: build_snapshot(loaded, "sales", case.period))
 
 
-def _lose_registry(case: Case) -> Sequence[Problem]:
+def _lose_registry(_: Case) -> Sequence[Problem]:
     from airflow_provider_runtime.core.registry.sql import open_registry
 
     with tempfile.TemporaryDirectory() as folder:

@@ -88,7 +88,7 @@ def _make_table(model: type[BaseModel]) -> str:
         other = _get_other_key(info)
         if other:
             meaning += f" `{other}` is accepted too."
-        rows.append(f"| `{key}` | {_describe_value(key, info)} | {_describe_default(model, field, info)} | {meaning} |")
+        rows.append(f"| `{key}` | {_describe_value(key, info)} | {_describe_default(info)} | {meaning} |")
     if len(rows) == 2:
         return "No keys: write `{}`."
     return "\n".join(rows)
@@ -104,7 +104,7 @@ def _get_other_key(info: FieldInfo) -> str | None:
     return str(choices.choices[1]) if isinstance(choices, AliasChoices) and len(choices.choices) > 1 else None
 
 
-def _describe_default(model: type[BaseModel], field: str, info: FieldInfo) -> str:
+def _describe_default(info: FieldInfo) -> str:
     if info.is_required():
         return "**required**"
     default = info.get_default(call_default_factory=True, validated_data={})
