@@ -149,7 +149,7 @@ def make_page() -> Iterable[str]:
     reviews = [run for run in runs if run.project_name == REVIEW]
     yield from heading("Runs: one a period, each with the versions that it pinned")
     titles = ("project", "period", "status", "rows in", "rows written", "pinned versions", "registered")
-    yield from table(titles, [describe_run(run) for run in (*close, *reviews)])
+    yield from table(titles, [describe_run(run, registry) for run in (*close, *reviews)])
     yield from heading(f"Before: {MONTHS[0]}, as the ledger has it (data/fx_close/transactions/{MONTHS[0]}.csv)")
     journals, before = read_ledger()
     yield from table(("journal_id", "account_code", "currency", "amount_local"), before)
@@ -185,20 +185,25 @@ def make_page() -> Iterable[str]:
     )
 
 
-def describe_run(run: Any) -> tuple[object, ...]:
+def describe_run(run: Any, registry: Any) -> tuple[object, ...]:
     """Return a row of the table of runs."""
     pins = json.loads(Path(run.snapshot_uri.removeprefix("file://")).read_bytes())["resolver_snapshot"]
-    pinned = [
-        f"{pins['input_dataset_id'] if len(pins['input_dataset_id']) < 30 else 'Monthly Close'} v{pins['input_dataset_version']}"
-    ]
+    used = [(pins["input_dataset_id"], pins["input_dataset_version"])]
     for kind in ("lookup_datasets", "join_datasets", "append_datasets"):
-        pinned += [f"{pin['dataset_id']} v{pin['dataset_version']}" for pin in pins.get(kind, ())]
+        used += [(pin["dataset_id"], pin["dataset_version"]) for pin in pins.get(kind, ())]
+    pinned = ", ".join(f"{name_dataset(identifier, registry)} v{version}" for identifier, version in used)
     outputs = run.report["outputs"]
     written = " + ".join(str(output["rows"]) for output in outputs)
     registered = [
         f"{o['registered_dataset']} v{o['registered_version']}" for o in outputs if o.get("registered_version")
     ]
-    return (run.project_name, run.period, run.status, run.rows_in, written, ", ".join(pinned), ", ".join(registered))
+    return (run.project_name, run.period, run.status, run.rows_in, written, pinned, ", ".join(registered))
+
+
+def name_dataset(identifier: str, registry: Any) -> str:
+    """Return the name of a registered dataset; the catalog's ids are readable as they are."""
+    found = registry.find_version(identifier)
+    return str(found.name) if found is not None else identifier
 
 
 def read_ledger() -> tuple[list[str], list[tuple[str, ...]]]:

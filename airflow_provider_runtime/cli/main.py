@@ -65,9 +65,9 @@ def command() -> None:
 
     \b
     Examples:
-      airflow-runtime init my-catalog
-      airflow-runtime validate --catalog my-catalog
-      airflow-runtime run --catalog my-catalog --project fx-conversion --period 2026-01
+      airflow-runtime init books && cd books
+      airflow-runtime validate
+      airflow-runtime run --project fx-conversion --period 2026-01
 
     Exit status: 0 fine, 1 the definitions or the run failed, 2 wrong usage.
     Completion: eval "$(_AIRFLOW_RUNTIME_COMPLETE=bash_source airflow-runtime)" (zsh_source, fish_source).

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from airflow_provider_runtime.core.errors import Location, Problem
+from airflow_provider_runtime.core.suggest import list_names
 
 _Painter = Callable[[str, str], str]
 RED, YELLOW, BLUE, BOLD, RESET = "\033[31m", "\033[33m", "\033[34m", "\033[1m", "\033[0m"
+DOCS_PAGE = "docs/errors.md"
+"""Page that explains every code."""
 WIDEST_LINE = 160
 """Characters of a source line that are shown around the caret."""
 
@@ -35,8 +38,13 @@ def render_problem(problem: Problem, color: bool = False) -> str:
 
 
 def render_problems(problems: Iterable[Problem], color: bool = False) -> str:
-    """Return all problems as text, a blank line between them."""
-    return "\n\n".join(render_problem(problem, color) for problem in sort_problems(problems))
+    """Return all problems as text, a blank line between them, and last where their codes are explained."""
+    ordered = sort_problems(problems)
+    blocks = [render_problem(problem, color) for problem in ordered]
+    anchors = [f"#{code.lower()}" for code in dict.fromkeys(problem.code for problem in ordered)]
+    if anchors:
+        blocks.append(f"explained in {DOCS_PAGE}: {list_names(anchors)}")
+    return "\n\n".join(blocks)
 
 
 def problem_to_json(problem: Problem) -> dict[str, str | int | None]:

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_runtime.core.errors import DataError, DefinitionError, Location, Problem, get_error_class
-from airflow_provider_runtime.core.rendering import problem_to_json, render_github, render_problem, sort_problems
+from airflow_provider_runtime.core.rendering import (
+    problem_to_json,
+    render_github,
+    render_problem,
+    render_problems,
+    sort_problems,
+)
 from airflow_provider_runtime.core.suggest import find_nearest, list_names, suggest
 
 PLACE = Location("p.yaml", 7, 5, 9, "fx", 10, "selector", source_line="    amnt > 2")
@@ -53,6 +59,12 @@ def test_problem_of_any_text_renders_without_control_characters(message: str, li
 def test_problems_sorted_are_in_order_of_places_and_unique() -> None:
     later = Problem("A", "x", None, Location("p.yaml", 8))
     assert sort_problems([later, PROBLEM, later]) == [PROBLEM, later]
+
+
+def test_problems_rendered_name_the_page_that_explains_them_once() -> None:
+    shown = render_problems([PROBLEM, PROBLEM.at(line=9)])
+    assert shown.splitlines()[-1] == "explained in docs/errors.md: #expr_002"
+    assert render_problems([]) == ""
 
 
 def test_error_pickled_keeps_its_problems() -> None:
