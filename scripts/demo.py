@@ -119,7 +119,7 @@ def backfill(airflow: DemoAirflow) -> None:
 def watch(airflow: DemoAirflow, started: float) -> None:
     """Tell of each run that ends, until both projects have run for every month."""
     ended: set[tuple[str, str]] = set()
-    end = time.monotonic() + 420
+    end = time.monotonic() + 900
     while len(ended) < 2 * len(MONTHS):
         if time.monotonic() > end:
             raise SystemExit(f"not all runs have ended; see {airflow.log}")

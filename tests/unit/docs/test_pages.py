@@ -16,6 +16,7 @@ from airflow_provider_runtime.cli.main import COMMANDS
 from airflow_provider_runtime.core.catalog.loader import load_catalog, load_texts
 from airflow_provider_runtime.core.planning.project_check import ProjectChecks
 from airflow_provider_runtime.core.planning.validation import validate_catalog
+from airflow_provider_runtime.core.rendering import render_problems
 from airflow_provider_runtime.scenarios.loading import load_scenarios
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -140,6 +141,19 @@ def test_links_lead_somewhere(page: Path) -> None:
 def _list_anchors(path: Path) -> set[str]:
     headings = HEADING.findall(SNIPPET.sub("", path.read_text("utf-8")))
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def test_mistake_of_the_tutorial_is_reported_as_it_says() -> None:
+    folder = ROOT / "airflow_provider_runtime" / "cli" / "starter" / "catalog"
+    texts = {path.name: path.read_text("utf-8") for path in folder.glob("*.yaml")}
+    name = "fx_conversion.yaml"
+    texts[name] = texts[name].replace("ROUND(amount_local", "ROUND(amount_locl")
+    loaded = load_texts(texts)
+    definition = loaded.catalog.find_project("fx-conversion")
+    assert definition is not None
+    shown = render_problems(ProjectChecks(loaded.catalog).check(definition).problems)
+    snippets = [match["text"].strip() for match in SNIPPET.finditer((ROOT / "docs" / "tutorial.md").read_text("utf-8"))]
+    assert shown in snippets
 
 
 def test_coverage_names_scenarios_that_exist() -> None:

@@ -1,0 +1,98 @@
+"""What a new user types, as the README and the tutorial have it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+BIN = Path(sys.executable).parent
+ROOT = Path(__file__).resolve().parents[3]
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.timeout(420)]
+
+
+def call(folder: Path, *words: str, status: int = 0, **environment: str) -> str:
+    done = subprocess.run(
+        [str(BIN / words[0]), *words[1:]],
+        cwd=folder,
+        env={**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == status, done.stdout[-4000:] + done.stderr[-4000:]
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def books(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("first")
+    call(folder, "airflow-runtime", "init", "books")
+    return folder / "books"
+
+
+def read_rows(books: Path, name: str, period: str) -> list[dict[str, object]]:
+    files = sorted((books / "warehouse" / name / f"period={period}").glob("*.parquet"))
+    return [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
+
+
+def test_starter_validates_and_its_scenarios_pass(books: Path) -> None:
+    assert "valid" in call(books, "airflow-runtime", "validate")
+    assert "1 passed, 0 failed" in call(books, "airflow-runtime", "test", "scenarios")
+
+
+def test_starter_runs_twice_with_the_same_rows(books: Path) -> None:
+    command = ("airflow-runtime", "run", "--project", "fx-conversion", "--period", "2026-01..2026-02")
+    shown = call(books, *command)
+    first = read_rows(books, "account_totals", "2026-01")
+    call(books, *command)
+
+    assert "Account Totals version 2" in shown
+    assert len(first) == 3
+    assert sorted(map(str, read_rows(books, "account_totals", "2026-01"))) == sorted(map(str, first))
+
+
+def test_change_under_the_same_version_is_refused_until_the_version_is_raised(books: Path) -> None:
+    path = books / "catalog" / "fx_conversion.yaml"
+    text = path.read_text("utf-8")
+    run = ("airflow-runtime", "run", "--project", "fx-conversion", "--period", "2026-03")
+    call(books, *run)
+    path.write_text(text.replace("amount_local * fx.rate, 2", "amount_local * fx.rate, 1"), encoding="utf-8")
+
+    assert "CATALOG_005" in call(books, *run, "--dry-run", status=1)
+    path.write_text(path.read_text("utf-8").replace("version: 1", "version: 2"), encoding="utf-8")
+    assert "nothing was run" in call(books, *run, "--dry-run")
+    path.write_text(text, encoding="utf-8")
+
+
+@pytest.mark.airflow
+def test_starter_runs_as_a_dag(books: Path) -> None:
+    lines = (books / "airflow.env").read_text("utf-8").replace("$PWD", str(books)).splitlines()
+    pairs = [line.split("=", 1) for line in lines if not line.startswith("#")]
+    environment = {name: value.strip("'") for name, value in pairs}
+    call(books, "airflow", "db", "migrate", **environment)
+    call(books, "airflow", "dags", "test", "fx-conversion", "2026-02-15", **environment)
+
+    assert len(read_rows(books, "account_totals", "2026-02")) == 3
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(1200)
+def test_demo_prints_its_page() -> None:
+    done = subprocess.run(
+        ["bash", "scripts/with_java", sys.executable, "scripts/demo.py"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=1100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert "Monthly Close v3" in done.stdout
+    assert "make ui" in done.stdout
