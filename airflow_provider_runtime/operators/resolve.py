@@ -36,7 +36,7 @@ class ResolveOperator(BaseOperator):
     """Resolves a project for a period and returns where the snapshot is and what it pinned.
 
     :param project: id or name of the project (templated)
-    :param catalog: catalog folder; without it the connection's (templated)
+    :param catalog: catalog folder, a relative one beside the DAG file; without it the connection's (templated)
     :param period: the period's identifier; without it the partition key, the trigger form's `period`, or the period
         that holds the logical date (templated)
     :param as_of: day as of which bitemporal tables are read; without it the period's first day (templated)
@@ -89,7 +89,7 @@ class ResolveOperator(BaseOperator):
 
     def _resolve(self, context: Context) -> Pins:
         hook = RuntimeHook(self.runtime_conn_id)
-        catalog, definition = self._load(hook.resolve_catalog_path(self.catalog))
+        catalog, definition = self._load(self._find_catalog(hook))
         period = self._choose_period(context, catalog, definition)
         self.log.info("project %s, period %s", definition.model.name, period)
         registry = hook.open_registry()
@@ -110,6 +110,13 @@ class ResolveOperator(BaseOperator):
             "period": snapshot.period_identifier,
             "resolver_snapshot": snapshot.document["resolver_snapshot"],
         }
+
+    def _find_catalog(self, hook: RuntimeHook) -> Path:
+        """Return the catalog folder; a relative one is looked for beside the DAG file first."""
+        path = hook.resolve_catalog_path(self.catalog)
+        file = getattr(self.get_dag(), "fileloc", None)
+        beside = path if path.is_absolute() or not file else Path(file).parent / path
+        return beside if beside.is_dir() else path
 
     def _load(self, path: Path) -> tuple[Catalog, Definition[Project]]:
         # Imported here: parsing a DAG file must not load the expression language.

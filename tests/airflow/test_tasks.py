@@ -115,6 +115,16 @@ def test_resolve_of_a_closed_period_needs_to_be_asked_for(home: Path) -> None:
     assert resolve(FakeTask(), allow_closed=True)["period"] == "2026-01"
 
 
+def test_resolve_finds_a_relative_catalog_beside_the_dag_file(home: Path) -> None:
+    from airflow.sdk import DAG
+
+    with DAG("close", schedule=None) as dag:
+        operator = ResolveOperator(task_id="resolve", project="fx-close", catalog="catalog")
+    dag.fileloc = str(home / "dag.py")
+
+    assert operator.execute(FakeTask().context("resolve"))["period"] == "2026-01"
+
+
 def test_resolve_of_an_unknown_project_names_it(home: Path) -> None:
     with pytest.raises(AirflowFailException, match="PROJECT_001"):
         resolve(FakeTask(), "fx-clsoe")
