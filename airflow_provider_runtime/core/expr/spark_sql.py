@@ -20,6 +20,7 @@ from airflow_provider_runtime.core.model.schema import INTEGER, DataType, make_d
 
 OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY, PRIMARY = range(8)
 LONGEST_FLAT = 64
+INTEGER_DIGITS = 19
 MIDDLE_DAY = 1106867  # days from 1970-01-01 to the middle between 0001-01-01 and 9999-12-31
 DAY_FACTOR = (2**63 - 1) // 1826029  # times a day at either end it fits a bigint, times the next day it does not
 Sql = tuple[int, str]
@@ -55,9 +56,11 @@ def compile_equalities(checked: Checked, alias: str, *, run_timestamp: datetime)
 
 def assign(node: Typed, target: DataType) -> Typed:
     """Return the node cast to a column's type, rounded half up."""
-    if target.kind == "integer" and node.type.kind == "decimal" and node.type.scale > 0:
-        digits = make_decimal(node.type.precision - node.type.scale + 1, 0)
-        node = Typed("cast", digits, node.nullable, (node,), "assign")
+    digits = node.type.precision - node.type.scale + 1
+    if target.kind == "integer" and node.type.kind == "decimal" and (node.type.scale > 0 or digits > INTEGER_DIGITS):
+        # Spark names the place of an overflow for a decimal, and not for a bigint.
+        whole = make_decimal(min(digits, INTEGER_DIGITS), 0)
+        node = Typed("cast", whole, node.nullable, (node,), "assign")
     return Typed("cast", target, node.nullable, (node,), "assign")
 
 
@@ -157,7 +160,8 @@ class _Compiler:
         """Write a reference."""
         assert isinstance(node.value, tuple)
         alias, name = node.value
-        return PRIMARY, f"{quote_name('@' + (alias or 'w'))}.{quote_name(name)}"
+        # No alias can hold an '@', so no alias can be the name of the working rows or of anything else of the job.
+        return PRIMARY, f"{quote_name(f'@@{alias}' if alias else '@w')}.{quote_name(name)}"
 
     def write_cast(self, node: Typed) -> Sql:
         """Write a conversion."""
@@ -326,15 +330,17 @@ class _Compiler:
     def extreme_of_any(self, function: str, data_type: DataType, arguments: list[Typed]) -> Sql:
         """Return the function of operands that can be NULL in any way: a struct of NULL is the least of all."""
         if function == "least":
-            values = ", ".join([f"struct({self.write(argument, OR)})" for argument in arguments])
-            return PRIMARY, f"least({values}).col1"
+            values = ", ".join([f"named_struct('v', {self.write(argument, OR)})" for argument in arguments])
+            return PRIMARY, f"least({values}).v"
         if data_type.kind == "decimal":
             turned = [negate(self.write(argument, UNARY), data_type) for argument in arguments]
-            values = ", ".join([f"struct({value})" for value in turned])
-            return UNARY, negate(f"least({values}).col1", data_type)
+            values = ", ".join([f"named_struct('v', {value})" for value in turned])
+            return UNARY, negate(f"least({values}).v", data_type)
         level, needed, turn, turn_back = TURNED[data_type.kind]
-        values = ", ".join([f"struct({turn.format(self.write(argument, needed))})" for argument in arguments])
-        return level, turn_back.format(f"least({values}).col1")
+        values = ", ".join(
+            [f"named_struct('v', {turn.format(self.write(argument, needed))})" for argument in arguments]
+        )
+        return level, turn_back.format(f"least({values}).v")
 
     def write_left(self, node: Typed) -> Sql:
         """Write LEFT."""
