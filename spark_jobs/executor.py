@@ -229,7 +229,7 @@ class Execution:
     def _aggregate(self, working: WorkingDataset, operation: AggregateOperation, ordinal: int) -> None:
         frame = union([part.frame.drop(*part.flags) for part in working.parts])
         rows = self._touch(frame, operation)
-        groups = group_rows(rows.frame.where(quote_name(rows.flag)), operation.group_by, operation.aggregations)
+        groups = group_rows(rows.frame.alias(WORKING).where(rows.touched), operation.group_by, operation.aggregations)
         keys = [quote_name(name) for name in operation.group_by]
         numbered = groups.selectExpr("*", f"{self._hash(keys, operation.seq)} AS {quote_name(POSITION)}")
         columns = complete_new_rows(
@@ -281,7 +281,7 @@ class Execution:
             return
         observed = working.observe()
         rows = self._touch(union(observed.frames(rest)), operation, see_deleted=operation.include_deleted)
-        selected = select_output(rows.frame.where(quote_name(rows.flag)), operation)
+        selected = select_output(rows.frame.alias(WORKING).where(rows.touched), operation)
         self._note_staged(self._sinks.stage(operation, selected))
         observed.record(rest)
 

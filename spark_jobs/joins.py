@@ -3,7 +3,7 @@
 A join is a correlated scalar subquery, which Spark plans as a hash join that fails on a second match: no row is ever
 doubled, and no pass is needed to know it. The flag that says whether a row is touched stands inside the subquery, so
 that doubles which no touched row meets do not matter. The match arrives as one struct named like the alias, so that
-`` `@fx`.`rate` `` means the same in compiled expressions before and after.
+`` `@@fx`.`rate` `` means the same in compiled expressions before and after.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 DELETED = "`@w`.`_deleted`"
 EMPTY_STRUCT_FIELD = "@none"
 RIGHT = "@right"
+LONGEST_REPEATED_CONDITION = 300
 BARRIER = "spark_partition_id() >= 0"
 """Always TRUE, which the optimizer does not know: later filters and projections stay above the join, and do not take
 its subquery along, which would join again or, inside the condition of another subquery, leave no valid plan."""
@@ -62,18 +63,30 @@ class TouchedRows:
 
     frame: DataFrame
     flag: str
-    aliases: tuple[str, ...]
-    checks: tuple[JoinCheck, ...]
+    aliases: tuple[str, ...] = ()
+    checks: tuple[JoinCheck, ...] = ()
+    condition: str | None = None
+    """SQL of the flag while the frame does not have it: one projection less for an operation without joins."""
+
+    @property
+    def touched(self) -> str:
+        """SQL over the row that tells whether it is touched."""
+        return f"`@w`.{quote_name(self.flag)}" if self.condition is None else f"({self.condition})"
+
+    @property
+    def flag_column(self) -> tuple[str, ...]:
+        """SQL of the flag's column, when the frame does not have it."""
+        return () if self.condition is None else (f"{self.condition} AS {quote_name(self.flag)}",)
 
 
 def alias_column(alias: str) -> str:
     """Name of the struct column that holds a join's match."""
-    return f"@{alias}"
+    return f"@@{alias}"
 
 
 def build_subquery(join: Join, side: JoinSide, *conditions: str) -> str:
     """Return the scalar subquery of a join's match as a struct, with more conditions beside the join's own."""
-    match = _build_struct([f"`@{join.alias}`.{quote_name(name)} AS {quote_name(name)}" for name in join.columns])
+    match = _build_struct([f"`@@{join.alias}`.{quote_name(name)} AS {quote_name(name)}" for name in join.columns])
     return f"CASE WHEN {BARRIER} THEN (SELECT {_hint(join, side)}{match} {_from_where(join, side, conditions)}) END"
 
 
@@ -89,7 +102,7 @@ def _hint(join: Join, side: JoinSide) -> str:
 def _from_where(join: Join, side: JoinSide, conditions: Sequence[str]) -> str:
     where = " AND ".join(f"({condition})" for condition in (join.condition, *conditions))
     struct = build_match(join, conditions)
-    return f"FROM (SELECT {struct} AS `@{join.alias}` FROM {quote_name(side.view)}) AS `{RIGHT}` WHERE {where}"
+    return f"FROM (SELECT {struct} AS `@@{join.alias}` FROM {quote_name(side.view)}) AS `{RIGHT}` WHERE {where}"
 
 
 def build_match(join: Join, conditions: Sequence[str] = ()) -> str:
@@ -103,7 +116,7 @@ def build_match(join: Join, conditions: Sequence[str] = ()) -> str:
 
 def list_match_columns(join: Join, conditions: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the alias's columns that its condition, the conditions given or the operation's expressions use."""
-    pattern = re.compile(rf"'(?:[^'\\]|\\.)*'|`@{join.alias}`\.`([^`]+)`")
+    pattern = re.compile(rf"'(?:[^'\\]|\\.)*'|`@@{join.alias}`\.`([^`]+)`")
     named = [match[1] for sql in (join.condition, *conditions) for match in pattern.finditer(sql) if match[1]]
     return tuple(dict.fromkeys((*join.columns, *named)))
 
@@ -120,6 +133,8 @@ def find_touched_rows(
     flag = touched_flag(operation.seq)
     if not operation.where_aliases:
         condition = alive if operation.where is None else f"{alive} AND coalesce({operation.where}, FALSE)"
+        if not operation.joins and len(condition) <= LONGEST_REPEATED_CONDITION:
+            return TouchedRows(frame, flag, condition=condition)
         flagged = frame.alias(WORKING).selectExpr("*", f"{condition} AS {quote_name(flag)}")
         return _join_rest(flagged, operation, sides, flag)
     join = next(join for join in operation.joins if join.alias == operation.where_aliases[0])
@@ -170,7 +185,7 @@ def _close_over(operation: Operation) -> set[str]:
     for join in reversed(operation.joins):
         if join.alias in needed:
             needed |= {
-                other.alias for other in operation.joins if f"`@{other.alias}`" in join.condition and other is not join
+                other.alias for other in operation.joins if f"`@@{other.alias}`" in join.condition and other is not join
             }
     return needed
 
@@ -208,5 +223,5 @@ def _join_rest(
 def _take_ready(waiting: list[Join]) -> list[Join]:
     names = {join.alias for join in waiting}
     return [
-        join for join in waiting if not any(f"`@{other}`" in join.condition for other in names if other != join.alias)
+        join for join in waiting if not any(f"`@@{other}`" in join.condition for other in names if other != join.alias)
     ]

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 def delete_rows(rows: TouchedRows, timestamp: str) -> DataFrame:
     """Return all rows, the touched ones marked as deleted."""
-    flag = f"`@w`.{quote_name(rows.flag)}"
+    flag = rows.touched
     dropped = ", ".join(quote_name(name) for name in (*rows.aliases, "_deleted", "_updated_at"))
     return rows.frame.alias(WORKING).selectExpr(
         f"* EXCEPT ({dropped})",
+        *rows.flag_column,
         f"`@w`.`_deleted` OR {flag} AS `_deleted`",
         f"CASE WHEN {flag} THEN {timestamp} ELSE `@w`.`_updated_at` END AS `_updated_at`",
     )

@@ -23,8 +23,8 @@ def update_rows(rows: TouchedRows, operation: UpdateOperation, timestamp: str) -
     """Return all rows, the touched ones with their assigned values and the time of the update."""
     frame = rows.frame
     present = set(frame.columns)
-    flag = f"`@w`.{quote_name(rows.flag)}"
-    columns, replaced = [], list(rows.aliases)
+    flag = rows.touched
+    columns, replaced = [*rows.flag_column], list(rows.aliases)
     for assignment in operation.assignments:
         name = quote_name(assignment.column)
         if assignment.column in present:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -70,7 +70,9 @@ def load_table(context: SourceContext, table: Table) -> LoadedTable:
     """Return the rows of a table that the run sees, as its declaration says they are."""
     wanted = list_columns(table)
     relations = [relation for relation in _open_locations(context, table, wanted) if relation is not None]
-    problems = [problem for relation in relations for problem in _check_relation(table, wanted, relation)]
+    problems = [
+        problem for relation in relations for problem in _check_relation(table, relax(wanted, relation), relation)
+    ]
     if problems:
         raise JobError.of(problems)
     frames = [_shape_relation(context, table, wanted, relation) for relation in relations]
@@ -89,6 +91,17 @@ def load_table(context: SourceContext, table: Table) -> LoadedTable:
 
 def _is_numbered(context: SourceContext, table: Table) -> bool:
     return context.needs_positions and table.role in ("input", "append")
+
+
+def relax(wanted: tuple[Wanted, ...], relation: Relation) -> tuple[Wanted, ...]:
+    """A slice that was registered before a column existed need not have it: its location names what it has."""
+    location = relation.location
+    if location.kind != "files" or not location.columns:
+        return wanted
+    return tuple(
+        column if column.name in location.columns else replace(column, optional=True, nullable=True)
+        for column in wanted
+    )
 
 
 def _open_locations(context: SourceContext, table: Table, wanted: tuple[Wanted, ...]) -> list[Relation | None]:
@@ -174,7 +187,7 @@ def _shape_relation(context: SourceContext, table: Table, wanted: tuple[Wanted, 
     if predicate is not None:
         frame = frame.where(predicate)
     columns = []
-    for column in wanted:
+    for column in relax(wanted, relation):
         value = read(column)
         if value is None:
             value = _fill_missing(context, table, relation.location, column)

@@ -165,7 +165,7 @@ def start(columns: Columns, *locations: dict[str, Any], **more: Any) -> PlanBuil
 
 def join(alias: str, key: str, columns: list[str], on: tuple[str, str] | None = None, **more: Any) -> dict[str, Any]:
     """A join over equal columns `on` (row, alias), or any `condition`."""
-    equality = [] if on is None else [{"row": f"`@w`.`{on[0]}`", "alias": f"`@{alias}`.`{on[1]}`"}]
+    equality = [] if on is None else [{"row": f"`@w`.`{on[0]}`", "alias": f"`@@{alias}`.`{on[1]}`"}]
     condition = "" if on is None else f"{equality[0]['row']} = {equality[0]['alias']}"
     return {
         "alias": alias,

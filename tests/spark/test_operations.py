@@ -21,7 +21,7 @@ ROWS = memory(
 )
 RATES = [("code", "string"), ("rate", "decimal(18,6)")]
 RATE_ROWS = memory(["code", "rate"], ("EUR", "1.0920"), ("GBP", "1.2710"), ("JPY", "0.00672"))
-CONVERT = ("reporting", "decimal(18,2)", "CAST(`@w`.`amount` * `@fx`.`rate` AS decimal(18,2))")
+CONVERT = ("reporting", "decimal(18,2)", "CAST(`@w`.`amount` * `@@fx`.`rate` AS decimal(18,2))")
 
 
 def test_update_without_selector_touches_all_rows(spark: SparkSession) -> None:
@@ -86,10 +86,10 @@ def test_join_with_a_second_match_for_an_untouched_row_is_no_error(spark: SparkS
 @pytest.mark.parametrize(
     ("where", "expected"),
     [
-        ("`@fx`.`rate` > 1.2", {"b"}),
-        ("`@fx`.`rate` IS NULL", {"d"}),
-        ("`@fx`.`rate` IS NULL OR `@w`.`id` = 'a'", {"a", "d"}),
-        ("`@w`.`id` = 'z' AND `@fx`.`rate` > 0", set()),
+        ("`@@fx`.`rate` > 1.2", {"b"}),
+        ("`@@fx`.`rate` IS NULL", {"d"}),
+        ("`@@fx`.`rate` IS NULL OR `@w`.`id` = 'a'", {"a", "d"}),
+        ("`@w`.`id` = 'z' AND `@@fx`.`rate` > 0", set()),
     ],
 )
 def test_selector_over_an_alias_picks_by_the_match(spark: SparkSession, where: str, expected: set[str]) -> None:
@@ -104,7 +104,7 @@ def test_selector_over_an_alias_fails_when_a_touched_row_has_another_match(spark
     plan = start(TX, ROWS)
     plan.tables["fx"] = table(RATES, memory(["code", "rate"], ("EUR", "1"), ("GBP", "2"), ("GBP", "9")))
     joins = [join("fx", "fx", ["rate"], ("currency", "code"))]
-    plan.update(CONVERT, joins=joins, where="`@fx`.`rate` > 5", where_aliases=["fx"]).output()
+    plan.update(CONVERT, joins=joins, where="`@@fx`.`rate` > 5", where_aliases=["fx"]).output()
     with pytest.raises(JobError, match="currency = GBP"):
         run(spark, plan)
 
@@ -113,7 +113,7 @@ def test_selector_over_an_alias_leaves_untouched_doubles_alone(spark: SparkSessi
     plan = start(TX, ROWS)
     plan.tables["fx"] = table(RATES, memory(["code", "rate"], ("EUR", "7"), ("GBP", "2"), ("GBP", "3")))
     joins = [join("fx", "fx", ["rate"], ("currency", "code"))]
-    plan.update(("hit", "boolean", "TRUE"), joins=joins, where="`@fx`.`rate` > 5", where_aliases=["fx"]).output(
+    plan.update(("hit", "boolean", "TRUE"), joins=joins, where="`@@fx`.`rate` > 5", where_aliases=["fx"]).output(
         "id", "hit"
     )
     assert [row for row in run(spark, plan).rows(20) if row[1]] == [("a", True)]
@@ -126,8 +126,8 @@ def test_selector_over_two_aliases_picks_by_any_combination(spark: SparkSession)
         [("code", "string"), ("region", "string")], memory(["code", "region"], ("EUR", "E"), ("JPY", "A"))
     )
     joins = [join("fx", "fx", ["rate"], ("currency", "code")), join("cc", "cc", ["region"], ("currency", "code"))]
-    where = "`@fx`.`rate` > 1 AND (`@cc`.`region` = 'E' OR `@cc`.`region` IS NULL)"
-    plan.update(("region", "string", "`@cc`.`region`"), joins=joins, where=where, where_aliases=["fx", "cc"])
+    where = "`@@fx`.`rate` > 1 AND (`@@cc`.`region` = 'E' OR `@@cc`.`region` IS NULL)"
+    plan.update(("region", "string", "`@@cc`.`region`"), joins=joins, where=where, where_aliases=["fx", "cc"])
     result = run(spark, plan.output("id", "region", "_updated_at"))
     assert [(row[0], row[1]) for row in result.rows(20) if row[2]] == [("a", "E"), ("b", None)]
 
@@ -139,12 +139,12 @@ def test_join_may_use_an_earlier_alias_and_inequalities(spark: SparkSession) -> 
         [("low", "decimal(18,2)"), ("high", "decimal(18,2)"), ("name", "string")],
         memory(["low", "high", "name"], ("0", "1", "low"), ("1", "2", "high")),
     )
-    condition = "`@band`.`low` <= `@fx`.`rate` AND `@fx`.`rate` < `@band`.`high`"
+    condition = "`@@band`.`low` <= `@@fx`.`rate` AND `@@fx`.`rate` < `@@band`.`high`"
     joins = [
         join("fx", "fx", ["rate"], ("currency", "code")),
         join("band", "band", ["name"], condition=condition),
     ]
-    plan.update(("band", "string", "`@band`.`name`"), joins=joins).output("id", "band")
+    plan.update(("band", "string", "`@@band`.`name`"), joins=joins).output("id", "band")
     assert run(spark, plan).rows(20) == [("a", "high"), ("b", "high"), ("c", "low"), ("d", None)]
 
 
@@ -243,10 +243,10 @@ def test_operations_over_earlier_joins_filter_and_join_again(spark: SparkSession
     plan = start(TX, ROWS)
     plan.tables["fx"] = table(RATES, RATE_ROWS)
     joins = [join("fx", "fx", ["rate", "code"], ("currency", "code"))]
-    between = "`@fx`.`rate` BETWEEN 0 AND nullif(`@w`.`amount`, 0)"
-    plan.update(("kind", "string", "`@fx`.`code`"), joins=joins, where=between, where_aliases=["fx"])
-    plan.delete("`@fx`.`code` = `@w`.`kind` AND `@fx`.`rate` > 1.2", joins=joins, where_aliases=["fx"])
-    plan.aggregate(["kind"], ("n", "bigint", "count(1)"), joins=joins, where="`@fx`.`rate` > 0", where_aliases=["fx"])
+    between = "`@@fx`.`rate` BETWEEN 0 AND nullif(`@w`.`amount`, 0)"
+    plan.update(("kind", "string", "`@@fx`.`code`"), joins=joins, where=between, where_aliases=["fx"])
+    plan.delete("`@@fx`.`code` = `@w`.`kind` AND `@@fx`.`rate` > 1.2", joins=joins, where_aliases=["fx"])
+    plan.aggregate(["kind"], ("n", "bigint", "count(1)"), joins=joins, where="`@@fx`.`rate` > 0", where_aliases=["fx"])
     result = run(spark, plan.output("id", "kind", "n", where="`@w`.`kind` IS NOT NULL"))
     assert result.rows(40) == [("a", "EUR", None), ("c", "JPY", None), (None, "EUR", 1), (None, "JPY", 1)]
     assert result.affected() == [3, 1, 2, 4]

@@ -66,7 +66,7 @@ def with_rates(data: Path) -> PlanBuilder:
     plan = start(TX, files(data / "tx"))
     plan.tables["fx"] = table([("code", "string"), ("rate", "bigint")], files(data / "rates"))
     joins = [join("fx", "fx", ["rate"], ("code", "code"))]
-    return plan.update(("rate", "bigint", "`@fx`.`rate`"), joins=joins)
+    return plan.update(("rate", "bigint", "`@@fx`.`rate`"), joins=joins)
 
 
 def test_equality_join_is_a_hash_join_by_size(spark: SparkSession, data: Path) -> None:
