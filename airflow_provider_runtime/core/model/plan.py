@@ -3,8 +3,8 @@
 `spark_jobs.snapshot` reads the same document with the standard library alone; a contract test holds the two together.
 
 SQL in a plan names three things. `` `@w` `` is the row at hand (the working dataset, or an append's source rows),
-`` `@alias` `` a join's or lookup's columns, and nothing else: every column is written as `` `@w`.`amount` `` or
-`` `@fx`.`rate` ``. A comment `/*@10:assignments[0].expression*/` inside a cast names an entry of `marks`, so that an
+`` `@@alias` `` a join's or lookup's columns, and nothing else: every column is written as `` `@w`.`amount` `` or
+`` `@@fx`.`rate` ``. A comment `/*@10:assignments[0].expression*/` inside a cast names an entry of `marks`, so that an
 overflow on the cluster points at the line of YAML it comes from.
 """
 

@@ -143,7 +143,7 @@ def write_statement(plan: PlanOperation, before: Iterable[WorkingColumn]) -> str
     known = frozenset(column.name for column in before)
     lines = ["SELECT", ",\n".join(f"  {item}" for item in _list_items(plan, known))]
     lines.append(f"FROM `{plan.source if isinstance(plan, PlanAppend) else 'working'}` AS `@w`")
-    lines += [f"LEFT JOIN `{join.table}` AS `@{join.alias}` ON {join.condition}" for join in plan.joins]
+    lines += [f"LEFT JOIN `{join.table}` AS `@@{join.alias}` ON {join.condition}" for join in plan.joins]
     conditions = [plan.where] if plan.where and not isinstance(plan, PlanUpdate) and plan.type != "delete" else []
     sees_deleted = isinstance(plan, PlanAppend) or (isinstance(plan, PlanOutput) and plan.include_deleted)
     if not isinstance(plan, PlanUpdate) and plan.type != "delete" and not sees_deleted:

@@ -73,7 +73,7 @@ def test_aggregate_expression_needs_every_column_inside_one_aggregate(text):
 
 def test_equalities_of_a_condition_are_found_on_both_sides():
     condition = check_expression("fx.s = t.s AND fx.rate > 1 AND (i = j OR ok)", SCOPE).expression
-    assert compile_equalities(condition, "fx", run_timestamp=NOW) == [("`@w`.`s`", "`@fx`.`s`")]
+    assert compile_equalities(condition, "fx", run_timestamp=NOW) == [("`@w`.`s`", "`@@fx`.`s`")]
 
 
 def test_text_constant_is_escaped_for_spark():
