@@ -192,12 +192,19 @@ def describe_run(run: Any, registry: Any) -> tuple[object, ...]:
     for kind in ("lookup_datasets", "join_datasets", "append_datasets"):
         used += [(pin["dataset_id"], pin["dataset_version"]) for pin in pins.get(kind, ())]
     pinned = ", ".join(f"{name_dataset(identifier, registry)} v{version}" for identifier, version in used)
-    outputs = run.report["outputs"]
-    written = " + ".join(str(output["rows"]) for output in outputs)
-    registered = [
-        f"{o['registered_dataset']} v{o['registered_version']}" for o in outputs if o.get("registered_version")
+    written = " + ".join(str(output["rows"]) for output in run.report["outputs"])
+    return (run.project_name, run.period, run.status, run.rows_in, written, pinned, find_registered(run, registry))
+
+
+def find_registered(run: Any, registry: Any) -> str:
+    """Return the versions of datasets that a run has registered."""
+    found = [
+        f"{summary.name} v{version.version}"
+        for summary in registry.list_datasets()
+        for version in registry.list_versions(summary.dataset_id)
+        if version.snapshot_sha256 == run.snapshot_sha256
     ]
-    return (run.project_name, run.period, run.status, run.rows_in, written, pinned, ", ".join(registered))
+    return ", ".join(found)
 
 
 def name_dataset(identifier: str, registry: Any) -> str:
