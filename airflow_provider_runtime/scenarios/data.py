@@ -9,7 +9,10 @@ from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.errors import Problem
 from airflow_provider_runtime.core.model.dataset import Dataset, Table
 from airflow_provider_runtime.core.model.plan import PlanLocation
+from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
 from airflow_provider_runtime.core.model.scenario import ScenarioData
+from airflow_provider_runtime.core.planning.slices import choose_slice_periods
+from airflow_provider_runtime.core.planning.snapshot_builder import LocationRequest
 from airflow_provider_runtime.core.suggest import suggest
 from airflow_provider_runtime.scenarios.loading import LoadedScenario
 from airflow_provider_runtime.scenarios.values import to_text
@@ -29,18 +32,30 @@ def find_data(scenario: Iterable[ScenarioData], dataset: Dataset, table: Table) 
 
 
 def make_locations(
-    entries: Iterable[ScenarioData], table: Table, chosen: tuple[PlanLocation, ...], folder: Path
+    entries: Iterable[ScenarioData], request: LocationRequest, chosen: tuple[PlanLocation, ...], folder: Path
 ) -> tuple[PlanLocation, ...]:
     """Return what is read in place of the locations that the resolver chose."""
+    table = request.table
     found = [_make_location(entry, table, folder) for entry in entries] or [_make_rows((), table)]
     if table.temporal_mode != "period":
         return tuple(found)
     periods = list(dict.fromkeys(location.period for location in chosen)) or [None]
+    if request.dataset.resolver_id == REGISTRY_RESOLVER_ID:
+        # What is registered is found by its slices: here, by the periods of the rows.
+        held = {period for location in found for period in _list_periods(location)}
+        periods = [*choose_slice_periods(held, request.index, request.period)[0]] or periods
     return tuple(
         location.model_copy(update={"period": period})
         for location in found
         for period in _take(periods, location, table)
     )
+
+
+def _list_periods(location: PlanLocation) -> set[str]:
+    if "_period" not in location.columns:
+        return set()
+    at = location.columns.index("_period")
+    return {period for row in location.rows if (period := row[at]) is not None}
 
 
 def _take(periods: list[str | None], location: PlanLocation, table: Table) -> list[str | None]:

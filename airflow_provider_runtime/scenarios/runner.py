@@ -127,7 +127,7 @@ def make_snapshot(loaded: LoadedScenario, scenario: Scenario, catalog: Catalog) 
 
     def locate(request: LocationRequest, chosen: tuple[PlanLocation, ...]) -> tuple[PlanLocation, ...]:
         entries = find_data(scenario.data, request.dataset, request.table)
-        return make_locations(entries, request.table, chosen, loaded.file.parent)
+        return make_locations(entries, request, chosen, loaded.file.parent)
 
     options = ResolveOptions(
         as_of=scenario.run.as_of,

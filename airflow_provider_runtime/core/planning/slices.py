@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from airflow_provider_runtime.core.errors import DataError, Location, Problem
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.plan import PlanLocation
@@ -26,22 +28,27 @@ def locate_slices(version: DatasetVersion, index: PeriodIndex, period: Period, p
 
 def _choose(version: DatasetVersion, index: PeriodIndex, period: Period) -> tuple[list[SliceRecord], str]:
     by_period = {found.period: found for found in version.slices}
-    if period.identifier in by_period:
-        return [by_period[period.identifier]], "the version holds a slice of this period"
-    known = [(index.find_period(identifier), found) for identifier, found in by_period.items()]
+    chosen, reason = choose_slice_periods(by_period, index, period)
+    return [by_period[identifier] for identifier in chosen], reason
+
+
+def choose_slice_periods(held: Iterable[str], index: PeriodIndex, period: Period) -> tuple[list[str], str]:
+    """Return which of the periods that a version holds make up a period, and why."""
+    identifiers = set(held)
+    if period.identifier in identifiers:
+        return [period.identifier], "the version holds a slice of this period"
+    known = [found for identifier in identifiers if (found := index.find_period(identifier))]
     for level in index.levels[index.levels.index(period.level) + 1 :]:
         children = [
-            (child.start_date, found)
-            for child, found in known
-            if child and child.level == level and index.find_parent(child, period.level) == period
+            child for child in known if child.level == level and index.find_parent(child, period.level) == period
         ]
         if children:
-            ordered = [found for _, found in sorted(children, key=lambda pair: pair[0])]
-            return ordered, f"the version holds slices of the level {level}"
+            ordered = sorted(children, key=lambda child: child.start_date)
+            return [child.identifier for child in ordered], f"the version holds slices of the level {level}"
     for level in reversed(index.levels[: index.levels.index(period.level)]):
         parent = index.find_parent(period, level)
-        if parent and parent.identifier in by_period:
-            return [by_period[parent.identifier]], f"the version holds a slice of the {level}"
+        if parent and parent.identifier in identifiers:
+            return [parent.identifier], f"the version holds a slice of the {level}"
     return [], ""
 
 
