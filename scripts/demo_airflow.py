@@ -20,6 +20,7 @@ from typing import Any
 BIN = Path(sys.executable).parent
 LOGIN = ("admin", "admin")
 PORT = 8080
+QUICK_JAVA = "-XX:-UsePerfData -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SPARK_DEFAULTS = "spark.ui.enabled false\nspark.sql.shuffle.partitions 1\n"
 
 
@@ -72,7 +73,7 @@ class DemoAirflow:
             "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
             "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps({"conn_type": "spark", "host": "local[1]"}),
             # Jobs of a few seconds do not pay for what the JVM's second compiler costs.
-            "JDK_JAVA_OPTIONS": f"-Djava.io.tmpdir={temporary} -XX:-UsePerfData -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            "JDK_JAVA_OPTIONS": f"-Djava.io.tmpdir={temporary} {QUICK_JAVA}",
             "NO_PROXY": "127.0.0.1,localhost",
             "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
             "SPARK_CONF_DIR": str(self.folder / "spark"),
