@@ -9,6 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.types import StringType, StructField, StructType
 
 from spark_jobs.columns import TextFormats
+from spark_jobs.errors import quote_text
 from spark_jobs.sources.relation import Relation
 
 if TYPE_CHECKING:
@@ -102,10 +103,11 @@ def _quote_key(key: str, salt: int) -> str:
 
 def _find_salt(frame: DataFrame, paths: set[str], key: str) -> int:
     """Return the first salt with which no two files have the same hash; computed by the driver's own optimizer."""
-    rows = frame.sparkSession.createDataFrame([(path,) for path in sorted(paths)], "path string")
+    values = ", ".join(f"({quote_text(path)})" for path in sorted(paths))
     for salt in range(64):
         hashed = f"xxhash64({_quote_key(key, salt)}, CAST(path AS binary)) & {(1 << HASH_BITS) - 1}L"
-        if rows.selectExpr(f"count(DISTINCT {hashed}) AS n").collect()[0]["n"] == len(paths):
+        rows = frame.sparkSession.sql(f"SELECT {hashed} FROM VALUES {values} AS t(path)").collect()
+        if len({row[0] for row in rows}) == len(paths):
             return salt
     raise ValueError("no salt tells the files apart")
 
