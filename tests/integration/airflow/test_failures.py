@@ -12,7 +12,7 @@ import pytest
 from tests.integration.airflow.standalone import Standalone, wait_for
 from tests.integration.airflow.test_monthly_close import read_table
 
-pytestmark = [pytest.mark.integration, pytest.mark.airflow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.integration, pytest.mark.airflow, pytest.mark.timeout(900)]
 
 
 def fail(airflow: Standalone, dag_id: str, task_id: str, key: str) -> str:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.integration.airflow.standalone import DONE, Standalone, wait_for
 
-pytestmark = [pytest.mark.integration, pytest.mark.airflow, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.integration, pytest.mark.airflow, pytest.mark.timeout(900)]
 
 MONTHS = ["2026-01", "2026-02", "2026-03"]
 

@@ -9,7 +9,7 @@ import pytest
 from tests.integration.airflow.standalone import Standalone
 from tests.integration.airflow.test_monthly_close import read_table
 
-pytestmark = [pytest.mark.integration, pytest.mark.airflow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.integration, pytest.mark.airflow, pytest.mark.timeout(900)]
 
 PERIODS = ["FY2026-P01", "FY2026-P02", "FY2026-P03"]
 
