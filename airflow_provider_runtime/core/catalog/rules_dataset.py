@@ -174,18 +174,19 @@ def check_equalities(
         for condition in lookup.join_conditions
     ):
         return []
-    from airflow_provider_runtime.core.expr.checker import check_expression
+    from airflow_provider_runtime.core.expr.checker import check_tree
+    from airflow_provider_runtime.core.expr.nodes import ColumnRef, make_equalities
     from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
 
     source = {name: ScopeColumn(data_type) for name, data_type in sides["source_column"].items()}
     target = {name: ScopeColumn(data_type) for name, data_type in sides["target_column"].items()}
     scope = Scope(Relation(main_table, "working", source), {lookup.alias: Relation(lookup.alias, "lookup", target)})
-    text = " AND ".join(
-        f"`{main_table}`.`{condition.source_column}` = `{lookup.alias}`.`{condition.target_column}`"
+    pairs = [
+        (ColumnRef(main_table, condition.source_column), ColumnRef(lookup.alias, condition.target_column))
         for condition in lookup.join_conditions
-    )
+    ]
     prefix = f"the conditions of lookup '{lookup.alias}' cannot be compared: "
-    found = check_expression(text, scope, expect_boolean=True).problems
+    found = check_tree(make_equalities(pairs), scope, expect_boolean=True).problems
     return [(problem.code, prefix + problem.message, problem.hint) for problem in found]
 
 

@@ -1,6 +1,6 @@
 """The expression language: text to tree, tree to types, types to Spark SQL."""
 
-from airflow_provider_runtime.core.expr.checker import Checked, CheckResult, check_expression
+from airflow_provider_runtime.core.expr.checker import Checked, CheckResult, check_expression, check_tree
 from airflow_provider_runtime.core.expr.datatypes import common_type, is_assignable
 from airflow_provider_runtime.core.expr.evaluator import evaluate
 from airflow_provider_runtime.core.expr.formatter import format_expression
@@ -18,6 +18,7 @@ __all__ = [
     "Scope",
     "ScopeColumn",
     "check_expression",
+    "check_tree",
     "common_type",
     "compile_equalities",
     "compile_sql",

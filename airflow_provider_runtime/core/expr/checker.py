@@ -35,7 +35,7 @@ from airflow_provider_runtime.core.model.schema import (
 )
 from airflow_provider_runtime.core.suggest import suggest
 
-__all__ = ["CheckResult", "Checked", "ExpressionProblem", "check_expression"]
+__all__ = ["CheckResult", "Checked", "ExpressionProblem", "check_expression", "check_tree"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,19 @@ class CheckResult:
 
 
 @walks_deep
+def check_tree(tree: nodes.Node, scope: Scope, *, aggregate: bool = False, expect_boolean: bool = False) -> CheckResult:
+    """Check a tree that was built, not parsed: its names may be words that a text cannot hold."""
+    return _Checker(scope, aggregate).check(tree, expect_boolean)
+
+
+@walks_deep
 def check_expression(text: str, scope: Scope, *, aggregate: bool = False, expect_boolean: bool = False) -> CheckResult:
     """Check a text against a scope and report everything that is wrong."""
     try:
         tree = parse(text)
     except ExpressionSyntaxError as error:
         return CheckResult(None, (error.problem,))
-    return _Checker(scope, aggregate).check(tree, expect_boolean)
+    return check_tree(tree, scope, aggregate=aggregate, expect_boolean=expect_boolean)
 
 
 class _Checker:
@@ -308,7 +314,8 @@ class _Checker:
             self._enter_aggregate(function, node)
         arguments = [self.visit(argument) for argument in node.arguments]
         self.inside = outer
-        self._check_arity(function, node)
+        if self.aggregate or not function.is_aggregate:
+            self._check_arity(function, node)
         if len(self.problems) > outer_failed or self._failed(*arguments):
             return self._failure()
         if node.star or (node.name == "COUNT_ALL"):
@@ -376,8 +383,9 @@ class _Checker:
         if self._failed(*values):
             return None
         common = NULL
+        beside_decimal = any(value.type.kind == "decimal" for value in values)
         for value in values:
-            met = common_type(common, self._meeting_type(value, values))
+            met = common_type(common, self._meeting_type(value, beside_decimal))
             if met is None:
                 message, hint = explain_no_common_type(common, value.type)
                 self.report("type", message, node, hint)
@@ -386,9 +394,9 @@ class _Checker:
         common = BOOLEAN if common.kind == "null" else common
         return [self.cast(value, common) for value in values]
 
-    def _meeting_type(self, value: Typed, values: list[Typed]) -> DataType:
+    def _meeting_type(self, value: Typed, beside_decimal: bool) -> DataType:
         # A constant needs no more digits than it has.
-        if value.op == "literal" and value.type == INTEGER and any(other.type.kind == "decimal" for other in values):
+        if value.op == "literal" and value.type == INTEGER and beside_decimal:
             return literal_type(Decimal(str(value.value)))
         return value.type
 

@@ -6,7 +6,6 @@ from datetime import date
 from decimal import Decimal
 
 from airflow_provider_runtime.core.expr import nodes
-from airflow_provider_runtime.core.expr.parser import RESERVED
 from airflow_provider_runtime.core.expr.recursion import walks_deep
 
 OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY, PRIMARY = range(8)
@@ -50,20 +49,12 @@ def _spell(node: nodes.Node) -> tuple[int, str]:
             arguments = "*" if node.star else ", ".join([_format(argument, OR) for argument in node.arguments])
             return PRIMARY, f"{node.name}({arguments})"
         case nodes.ColumnRef():
-            table = "" if node.table is None else f"{_spell_name(node.table)}."
-            return PRIMARY, table + _spell_name(node.name)
+            return PRIMARY, node.name if node.table is None else f"{node.table}.{node.name}"
         case nodes.SelectorRef():
             return PRIMARY, f"{{{{{node.name}}}}}"
         case nodes.Literal():
             return PRIMARY, _spell_literal(node)
     raise TypeError(f"no spelling for {type(node).__name__}")
-
-
-def _spell_name(name: str) -> str:
-    plain = name.replace("_", "a").isalnum() and not name[0].isdigit() and name.upper() not in RESERVED
-    if plain and (name[0].isalpha() or name[0] == "_"):
-        return name
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _spell_literal(node: nodes.Literal) -> str:

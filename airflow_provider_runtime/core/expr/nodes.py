@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -106,3 +107,9 @@ class Call(Node):
     name: str
     arguments: list[Node]
     star: bool = False
+
+
+def make_equalities(pairs: Sequence[tuple[ColumnRef, ColumnRef]]) -> Node:
+    """Return the condition that both columns of every pair are equal."""
+    equalities: list[Node] = [Compare("=", left, right) for left, right in pairs]
+    return equalities[0] if len(equalities) == 1 else Chain(equalities, ["AND"] * (len(equalities) - 1))

@@ -33,16 +33,16 @@ LONGEST_TEXT = 1_000_000
 RESERVED = frozenset({"AND", "OR", "NOT", "IS", "NULL", "IN", "BETWEEN", "TRUE", "FALSE"})
 
 _NESTING = re.compile(
-    r"""(?P<quoted>"[^"]*"|'[^']*'|`[^`]*`)|(?P<open>\()|(?P<close>\))"""
+    r"""(?P<quoted>"[^"]*"|'[^']*')|(?P<open>\()|(?P<close>\))"""
     rf"""|(?P<run>(?<!\w)(?:NOT\b\s*){{{DEEPEST + 1}}}|(?:-\s*){{{DEEPEST + 2}}})""",
     re.IGNORECASE,
 )
+_NOT_CALL = re.compile(r"(?<!\w)NOT\s*\($", re.IGNORECASE)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _NAMES = {
     "NUMBER": "a number",
     "STRING": "a text",
     "NAME": "a name",
-    "QUOTED_NAME": "a name",
     "RPAR": "')'",
     "LPAR": "'('",
     "COMPARE": "a comparison",
@@ -207,9 +207,8 @@ def parse(text: str) -> Node:
     # Nodes are never changed after they are made, so that equal texts can share one tree.
     result = _parse_cached(text)
     if isinstance(result, ExpressionSyntaxError):
-        raise ExpressionSyntaxError(
-            result.problem.message, result.problem.start, result.problem.end, result.problem.hint
-        )
+        found = result.problem
+        raise ExpressionSyntaxError(found.message, found.start, found.end, found.hint, found.kind)
     return result
 
 
@@ -307,13 +306,16 @@ def _explain(text: str, error: UnexpectedInput) -> ExpressionSyntaxError:
     start, end = _start(token), _end(token)
     found = _shorten(str(token))
     before = text[:start].rstrip()
+    if str(token) in (",", ")") and _NOT_CALL.search(text[: _find_open_bracket(text[:start]) + 1]):
+        count = "none" if before.endswith("(") else "more" if token.type != "RPAR" else "another"
+        return ExpressionSyntaxError(f"NOT takes 1 argument, found {count}", start, end, "write NOT(x)", "arity")
     if expected >= _OPERAND_STARTS:
         after = _last_word(before)
         message = (
             f"expected a value after '{after}', found '{found}'" if after else f"expected a value, found '{found}'"
         )
         if token.type in RESERVED:
-            return ExpressionSyntaxError(message, start, end, f"a column of the name {found} is written `{found}`")
+            return ExpressionSyntaxError(message, start, end, f"{found.upper()} is a reserved word")
         return ExpressionSyntaxError(message, start, end)
     if token.type == "RPAR":
         return ExpressionSyntaxError("closing bracket without an opening one", start, end)
@@ -326,7 +328,7 @@ def _hint_unexpected(text: str, token: Token, expected: set[str]) -> str | None:
         return "equality is written with one ="
     if token.type == "NULL" and "IS" not in expected:
         return None
-    if token.type in ("NAME", "NUMBER", "STRING", "QUOTED_NAME", "LPAR", "SELECTOR", "TRUE", "FALSE", "NULL"):
+    if token.type in ("NAME", "NUMBER", "STRING", "LPAR", "SELECTOR", "TRUE", "FALSE", "NULL"):
         return "an operator or a comma is missing before it"
     return None
 
@@ -346,11 +348,10 @@ def _explain_character(text: str, at: int) -> ExpressionSyntaxError:
     character = text[at : at + 1]
     if character in ("'", '"'):
         return ExpressionSyntaxError("the text is not closed", at, len(text), f"add the closing {character}")
-    if character == "`":
-        return ExpressionSyntaxError("the name is not closed", at, len(text), "add the closing `")
     if text[at : at + 2] == "{{":
         return ExpressionSyntaxError("the named selector is not closed", at, at + 2, "write {{NAME}}")
     hints = {
+        "`": "names are written as they are",
         "&": "use AND", "|": "use OR", "!": "use NOT or !=", "%": "use MOD(x, d)", "[": "use round brackets",
         "“": 'use straight quotes: "text"', "”": 'use straight quotes: "text"', "’": "use straight quotes: 'text'",
         "‘": "use straight quotes: 'text'", ";": "an expression is a single one", "^": "powers are written as products",
@@ -380,8 +381,7 @@ def _shorten(text: str) -> str:
 
 
 def _name(token: Token) -> str:
-    text = str(token)
-    return text[1:-1].replace("``", "`") if text.startswith("`") else text
+    return str(token)
 
 
 def _node(child: Node | Token) -> Node:

@@ -2,6 +2,7 @@
 """Types, names and places of aggregates."""
 
 import sys
+import time
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -118,3 +119,25 @@ def test_recursion_limit_is_as_before_after_a_deep_expression():
     assert format_expression(parse(text)) == text
     check_expression(text + " +", SCOPE)
     assert sys.getrecursionlimit() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("OR()", "EXPR_003"),
+        ("NOT(flag, flag)", "EXPR_003"),
+        ("NOT()", "EXPR_003"),
+        ("COUNT()", "EXPR_005"),
+        ("SUM(*)", "EXPR_005"),
+        ("`a`", "EXPR_001"),
+    ],
+)
+def test_one_mistake_in_a_call_gives_one_problem(text, code):
+    assert [problem.code for problem in check_expression(text, SCOPE).problems] == [code]
+
+
+def test_a_long_list_is_checked_in_time_that_grows_with_it():
+    began = time.perf_counter()
+    names = ", ".join(map(str, range(20_000)))
+    assert check_expression(f"1 IN ({names})", SCOPE).problems == ()
+    assert time.perf_counter() - began < 10

@@ -14,7 +14,7 @@ GOOD = [
     "-(-a) - (b - c) - d",
     '{{ X }} AND DATE("2026-01-31") > d',
     "a IS NOT NULL = b",
-    "`in`.`a b` NOT IN (NULL, TRUE)",
+    "a.b NOT IN (NULL, TRUE)",
     "a = b = c",
 ]
 

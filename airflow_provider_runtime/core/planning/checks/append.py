@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from airflow_provider_runtime.core.expr.checker import Checked, check_expression
+from airflow_provider_runtime.core.expr.checker import Checked, check_tree
 from airflow_provider_runtime.core.expr.datatypes import is_assignable
+from airflow_provider_runtime.core.expr.nodes import ColumnRef
 from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
 from airflow_provider_runtime.core.model.operation import AggregateArguments, AppendOperation
 from airflow_provider_runtime.core.model.schema import DataType
@@ -153,6 +154,6 @@ def _report_type(context: OperationContext, name: str, found: DataType, expected
 
 def read_column(rows: Relation, name: str) -> Checked:
     """Return the expression that reads one column."""
-    result = check_expression(f"`{rows.name}`.`{name}`", Scope(rows, {}))
+    result = check_tree(ColumnRef(rows.name, name), Scope(rows, {}))
     assert result.expression is not None
     return result.expression

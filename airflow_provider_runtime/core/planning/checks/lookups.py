@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from airflow_provider_runtime.core.errors import Problem
-from airflow_provider_runtime.core.expr.checker import check_expression
+from airflow_provider_runtime.core.expr.checker import check_tree
+from airflow_provider_runtime.core.expr.nodes import ColumnRef, make_equalities
 from airflow_provider_runtime.core.expr.scope import Scope
 from airflow_provider_runtime.core.model.dataset import Lookup, TableTarget
 from airflow_provider_runtime.core.planning.checked import CheckedJoin, Path, TableUse
@@ -78,12 +79,11 @@ def _check_lookup_conditions(
             message = f"unknown column '{name}' in the conditions of lookup '{lookup.alias}'"
             context.problems.append(Problem("EXPR_002", message, suggest(name, side.columns), place))
         if not unknown:
-            parts.append(
-                f"`{scope.working.name}`.`{condition.source_column}` = `{lookup.alias}`.`{condition.target_column}`"
-            )
+            source_column = ColumnRef(scope.working.name, condition.source_column)
+            parts.append((source_column, ColumnRef(lookup.alias, condition.target_column)))
     if len(parts) < len(lookup.join_conditions):
         return None
-    result = check_expression(" AND ".join(parts), scope, expect_boolean=True)
+    result = check_tree(make_equalities(parts), scope, expect_boolean=True)
     for problem in result.problems:
         place = source.dataset.locate("lookups", index, "join_conditions")
         message = f"the conditions of lookup '{lookup.alias}' cannot be compared: {problem.message}"
