@@ -37,6 +37,7 @@ def main(arguments: Sequence[str]) -> None:
     """Run the demo, or open the UI with its runs."""
     # A kill must not leave Airflow behind: it ends this program like Ctrl-C does.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if is_running(DEMO):
         raise SystemExit("the demo's Airflow is running in another terminal: stop it there with Ctrl-C first")
     if "--ui" in arguments:
