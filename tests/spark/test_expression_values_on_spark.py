@@ -183,7 +183,7 @@ def test_text_constant_comes_back_as_written(spark, value):
     [
         ("2.5", INTEGER, 3), ("-2.5", INTEGER, -3), ("2.4999999999", INTEGER, 2), ("a", INTEGER, 3),
         ("i", make_decimal(10, 2), Decimal("7.00")), ("1.005", make_decimal(10, 2), Decimal("1.01")),
-        ("-1.005", make_decimal(10, 2), Decimal("-1.01")), ("d", TIMESTAMP, datetime(2026, 1, 31)), 
+        ("-1.005", make_decimal(10, 2), Decimal("-1.01")), ("d", TIMESTAMP, datetime(2026, 1, 31)),
         ("NULL", DATE, None),
         ("s", STRING, "x"), ("ok", BOOLEAN, True), ("NULL", STRING, None),
         ("9223372036854775807.4", INTEGER, 2**63 - 1),
