@@ -16,13 +16,14 @@ from pyspark.sql import Observation, functions
 
 from spark_jobs.columns import quote_name
 from spark_jobs.errors import JobError, Problem, shorten
+from spark_jobs.flags import DELETED_BEFORE, added_flag, matched_flag, touched_flag
 from spark_jobs.joins import JoinCheck, JoinSide, TouchedRows, find_touched_rows, list_match_columns
 from spark_jobs.matches import find_double_match
 from spark_jobs.operations.aggregate import group_rows
 from spark_jobs.operations.append import read_source_rows
 from spark_jobs.operations.delete import delete_rows
 from spark_jobs.operations.output import select_output
-from spark_jobs.operations.update import matched_flags, update_rows
+from spark_jobs.operations.update import update_rows
 from spark_jobs.plan_reading import needs_row_ids
 from spark_jobs.report import OperationReport
 from spark_jobs.row_ids import POSITION, find_repeated, hash_keys
@@ -43,13 +44,10 @@ from spark_jobs.staging import Staging, add_columns
 from spark_jobs.system_columns import complete_loaded_rows, complete_new_rows, format_timestamp
 from spark_jobs.translation import is_double_match, translate
 from spark_jobs.working import (
-    DELETED_BEFORE,
     WORKING,
     Part,
     WorkingDataset,
-    added_flag,
     read_metrics,
-    touched_flag,
     union,
 )
 
@@ -179,14 +177,14 @@ class Execution:
         if "_row_id" in loaded.kept:
             self._refuse_repeated_ids(loaded)
         columns = complete_loaded_rows(loaded, self._snapshot, self._plan.input_columns)
-        flags = [added_flag(0)]
-        columns.append(f"TRUE AS {quote_name(added_flag(0))}")
+        flags = {added_flag(0): "TRUE"}
         if "_deleted" in loaded.kept:
-            flags.append(DELETED_BEFORE)
-            columns.append(f"coalesce(`@w`.`_deleted`, FALSE) AS {quote_name(DELETED_BEFORE)}")
-        frame = loaded.frame.alias(WORKING).selectExpr(*columns)
-        depth = 0 if loaded.is_file_scan else 1
-        return WorkingDataset([Part(frame, tuple(flags), depth=depth)], self._plan.input_columns)
+            flags[DELETED_BEFORE] = "`@w`.`_deleted`"
+        working = WorkingDataset([], self._plan.input_columns)
+        frame = loaded.frame.alias(WORKING).selectExpr(*columns, *working.register.add((), flags).columns)
+        names = frozenset(column.name for column in self._plan.input_columns)
+        working.append(Part(frame, names, tuple(flags), depth=0 if loaded.is_file_scan else 1))
+        return working
 
     def _refuse_repeated_ids(self, loaded: LoadedTable) -> None:
         repeated = find_repeated(loaded.frame.select("_row_id"))
@@ -215,19 +213,23 @@ class Execution:
     def _update(self, working: WorkingDataset, operation: UpdateOperation) -> None:
         part = working.collapse()
         rows = self._touch(part.frame, operation)
-        frame = update_rows(rows, operation, self._timestamp)
-        checked = tuple(dict.fromkeys((*part.checked, *(item.column for item in operation.assignments))))
-        flags = (*part.flags, rows.flag, *matched_flags(rows, operation.seq))
-        working.parts = [Part(frame, flags, checked, part.depth + 1)]
+        new = {rows.flag: rows.touched}
+        new |= {matched_flag(operation.seq, alias): f"`@w`.{quote_name(alias)} IS NOT NULL" for alias in rows.aliases}
+        flags = working.register.add(part.flags, new)
+        frame = update_rows(rows, operation, self._timestamp, flags, part)
+        assigned = [item.column for item in operation.assignments]
+        checked = tuple(dict.fromkeys((*part.checked, *assigned)))
+        working.parts = [Part(frame, part.columns | {*assigned}, (*part.flags, *new), checked, part.depth + 1)]
 
     def _delete(self, working: WorkingDataset, operation: DeleteOperation) -> None:
         part = working.collapse()
         rows = self._touch(part.frame, operation)
-        frame = delete_rows(rows, self._timestamp)
-        working.parts = [Part(frame, (*part.flags, rows.flag), part.checked, part.depth + 1)]
+        flags = working.register.add(part.flags, {rows.flag: rows.touched})
+        frame = delete_rows(rows, self._timestamp, flags)
+        working.parts = [Part(frame, part.columns, (*part.flags, rows.flag), part.checked, part.depth + 1)]
 
     def _aggregate(self, working: WorkingDataset, operation: AggregateOperation, ordinal: int) -> None:
-        frame = union([part.frame.drop(*part.flags) for part in working.parts])
+        frame = union([working.drop_flags(part) for part in working.parts])
         rows = self._touch(frame, operation)
         groups = group_rows(rows.frame.alias(WORKING).where(rows.touched), operation.group_by, operation.aggregations)
         keys = [quote_name(name) for name in operation.group_by]
@@ -265,15 +267,17 @@ class Execution:
             self._add(working, operation, kept, ())
             return
         flag = added_flag(operation.seq)
-        self._add(working, operation, made.selectExpr("*", f"TRUE AS {quote_name(flag)}"), (flag,))
+        flags = working.register.add((), {flag: "TRUE"})
+        self._add(working, operation, made.selectExpr("*", *flags.columns), (flag,))
 
     def _add(self, working: WorkingDataset, operation: AnyOperation, frame: DataFrame, flags: tuple[str, ...]) -> None:
         """Add rows; the rows before get the columns that are new, as NULL."""
         known = {column.name for column in working.columns}
         new = [column for column in operation.columns_after if column.name not in known]
         if new:
-            working.parts = [replace(part, frame=add_columns(part.frame, new)) for part in working.parts]
-        working.append(Part(frame, flags, tuple(column.name for column in operation.columns_after) if flags else ()))
+            working.parts = [add_columns(part, new) for part in working.parts]
+        names = [column.name for column in operation.columns_after]
+        working.append(Part(frame, frozenset(names), flags, tuple(names) if flags else ()))
 
     def _output(self, working: WorkingDataset, operation: OutputOperation) -> None:
         rest = [index for index, part in enumerate(working.parts) if part.staged_for != operation.seq]

@@ -17,7 +17,8 @@ from pyspark.sql import functions
 
 from spark_jobs.columns import quote_name
 from spark_jobs.errors import raise_sql
-from spark_jobs.working import WORKING, touched_flag
+from spark_jobs.flags import touched_flag
+from spark_jobs.working import WORKING
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -74,9 +75,9 @@ class TouchedRows:
         return f"`@w`.{quote_name(self.flag)}" if self.condition is None else f"({self.condition})"
 
     @property
-    def flag_column(self) -> tuple[str, ...]:
-        """SQL of the flag's column, when the frame does not have it."""
-        return () if self.condition is None else (f"{self.condition} AS {quote_name(self.flag)}",)
+    def helpers(self) -> tuple[str, ...]:
+        """Columns of the frame that only this operation needs."""
+        return self.aliases if self.condition is not None else (*self.aliases, self.flag)
 
 
 def alias_column(alias: str) -> str:

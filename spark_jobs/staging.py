@@ -8,7 +8,7 @@ three or more readers follow, or where the plan above them has grown too deep fo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from spark_jobs.columns import quote_name
@@ -62,9 +62,10 @@ class Staging:
         if staged.uri is None:
             return staged
         frame = self._read(staged.uri, host.columns)
-        if "_deleted" not in frame.columns:
+        names = {column.name for column in host.columns}
+        if "_deleted" not in names:
             frame = frame.selectExpr("*", "FALSE AS `_deleted`")
-        working.parts = [Part(frame, staged_for=host.seq)]
+        working.parts = [Part(frame, frozenset({*names, "_deleted"}), staged_for=host.seq)]
         return staged
 
     def _copy(self, working: WorkingDataset, operations: Sequence[AnyOperation]) -> None:
@@ -83,18 +84,21 @@ class Staging:
             rows.write.mode("append").parquet(uri)
             frame = self._read(uri, kept)
         observed.record()
-        working.parts = [Part(frame)]
+        working.parts = [Part(frame, frozenset(column.name for column in kept))]
 
     def _read(self, uri: str, columns: Sequence[Column]) -> DataFrame:
         schema = ", ".join(f"{quote_name(column.name)} {column.type}" for column in columns)
         return self.spark.read.schema(schema).parquet(uri)
 
 
-def add_columns(frame: DataFrame, columns: Sequence[Column]) -> DataFrame:
+def add_columns(part: Part, columns: Sequence[Column]) -> Part:
     """Return the rows with these columns, NULL unless the rows were staged for an output that has them already."""
-    present = set(frame.columns)
-    new = [column for column in columns if column.name not in present]
-    return frame.selectExpr("*", *[f"CAST(NULL AS {column.type}) AS {quote_name(column.name)}" for column in new])
+    new = [column for column in columns if column.name not in part.columns]
+    if not new:
+        return part
+    values = [f"CAST(NULL AS {column.type}) AS {quote_name(column.name)}" for column in new]
+    names = frozenset(column.name for column in new)
+    return replace(part, frame=part.frame.selectExpr("*", *values), columns=part.columns | names)
 
 
 def select_columns(frame: DataFrame, columns: Sequence[Column]) -> DataFrame:

@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Observation, functions
 
 from spark_jobs.columns import quote_name
+from spark_jobs.flags import FlagRegister
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -22,24 +23,13 @@ WORKING = "@w"
 _names = itertools.count()
 
 
-def touched_flag(seq: int) -> str:
-    """Name of the column that says which rows an operation touched."""
-    return f"@t{seq}"
-
-
-def added_flag(seq: int) -> str:
-    """Name of the column that says which rows an operation added; 0 is the input."""
-    return f"@a{seq}"
-
-
-DELETED_BEFORE = "@d0"
-
-
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Rows of the working dataset, with flag columns that have not been counted yet."""
+    """Rows of the working dataset, with flags that have not been counted yet."""
 
     frame: DataFrame
+    columns: frozenset[str]
+    """The columns of the frame, flags apart; asking the frame would cost as much as a projection."""
     flags: tuple[str, ...] = ()
     checked: tuple[str, ...] = ()
     """Columns whose values may fail and have not been computed for all rows yet."""
@@ -56,6 +46,7 @@ class WorkingDataset:
     parts: list[Part]
     columns: tuple[Column, ...]
     counts: dict[str, int] = field(default_factory=dict)
+    register: FlagRegister = field(default_factory=FlagRegister)
 
     def append(self, part: Part) -> None:
         """Add rows."""
@@ -67,6 +58,7 @@ class WorkingDataset:
             self.parts = [
                 Part(
                     union([part.frame for part in self.parts]),
+                    frozenset().union(*[part.columns for part in self.parts]),
                     tuple(dict.fromkeys(flag for part in self.parts for flag in part.flags)),
                     tuple(dict.fromkeys(name for part in self.parts for name in part.checked)),
                     max(part.depth for part in self.parts),
@@ -76,7 +68,23 @@ class WorkingDataset:
 
     def observe(self) -> ObservedParts:
         """Return the parts with their pending flags counted by whichever action reads them next."""
-        return ObservedParts(self, [observe_part(part) for part in self.parts])
+        return ObservedParts(self, [self._observe_part(part) for part in self.parts])
+
+    def drop_flags(self, part: Part) -> DataFrame:
+        """Return a part's rows without its flags."""
+        return part.frame.drop(*self.register.list_columns(part.flags)) if part.flags else part.frame
+
+    def _observe_part(self, part: Part) -> tuple[DataFrame, Observation | None]:
+        """Return a frame that counts its flags when it is read, and computes what may fail on all rows."""
+        if not part.flags and not part.checked:
+            return part.frame, None
+        metrics = [functions.expr(self.register.build_count(flag)).alias(flag) for flag in part.flags]
+        if part.checked:
+            values = ", ".join(quote_name(name) for name in part.checked)
+            metrics.append(functions.expr(f"bit_xor(xxhash64({values}))").alias("@checked"))
+        observation = Observation(f"runtime_{next(_names)}")
+        observed = part.frame.observe(observation, *metrics)
+        return observed.drop(*self.register.list_columns(part.flags)), observation
 
 
 @dataclass(slots=True)
@@ -103,21 +111,7 @@ class ObservedParts:
             part = self.dataset.parts[index]
             for flag in part.flags:
                 self.dataset.counts[flag] = self.dataset.counts.get(flag, 0) + metrics[flag]
-            self.dataset.parts[index] = replace(part, frame=part.frame.drop(*part.flags), flags=(), checked=())
-
-
-def observe_part(part: Part) -> tuple[DataFrame, Observation | None]:
-    """Return a part's frame that counts its flags when it is read, and computes what may fail on all rows."""
-    if not part.flags and not part.checked:
-        return part.frame, None
-    observation = Observation(f"runtime_{next(_names)}")
-    metrics = [functions.expr(f"count_if({quote_name(flag)})").alias(flag) for flag in part.flags]
-    if part.checked:
-        values = ", ".join(quote_name(name) for name in part.checked)
-        metrics.append(functions.expr(f"bit_xor(xxhash64({values}))").alias("@checked"))
-    if not metrics:
-        return part.frame, None
-    return part.frame.observe(observation, *metrics).drop(*part.flags), observation
+            self.dataset.parts[index] = replace(part, frame=self.dataset.drop_flags(part), flags=(), checked=())
 
 
 def read_metrics(observation: Observation) -> dict[str, int] | None:

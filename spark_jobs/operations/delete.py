@@ -10,16 +10,17 @@ from spark_jobs.working import WORKING
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from spark_jobs.flags import Flags
     from spark_jobs.joins import TouchedRows
 
 
-def delete_rows(rows: TouchedRows, timestamp: str) -> DataFrame:
+def delete_rows(rows: TouchedRows, timestamp: str, flags: Flags) -> DataFrame:
     """Return all rows, the touched ones marked as deleted."""
     flag = rows.touched
-    dropped = ", ".join(quote_name(name) for name in (*rows.aliases, "_deleted", "_updated_at"))
+    dropped = ", ".join(quote_name(name) for name in (*rows.helpers, *flags.replaced, "_deleted", "_updated_at"))
     return rows.frame.alias(WORKING).selectExpr(
         f"* EXCEPT ({dropped})",
-        *rows.flag_column,
+        *flags.columns,
         f"`@w`.`_deleted` OR {flag} AS `_deleted`",
         f"CASE WHEN {flag} THEN {timestamp} ELSE `@w`.`_updated_at` END AS `_updated_at`",
     )
