@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from airflow_provider_runtime.hooks.storage import AirflowStorage
 
 Plan = Mapping[str, Any]
-_REFERENCE = re.compile(r"`@((?:[^`]|``)+)`\.`((?:[^`]|``)+)`")
-_WORKING = "w"
+_REFERENCE = re.compile(r"`(@w|@@[^`]+)`\.`([^`]+)`")
+_WORKING = "@w"
 
 
 @dataclass(frozen=True, order=True)
@@ -97,7 +97,7 @@ def _find_sources(
 ) -> set[SourceColumn]:
     found: set[SourceColumn] = set()
     for alias, column in _REFERENCE.findall(sql):
-        relation = working if alias == _WORKING else aliases.get(alias, {})
+        relation = working if alias == _WORKING else aliases.get(alias.removeprefix("@@"), {})
         found |= relation.get(column, set())
     return found
 
