@@ -21,7 +21,8 @@ from airflow_provider_runtime.core.rendering import render_problems
 def print_result(result: RunResult, catalog: Path | None) -> None:
     """Print the summary of a run, or why it failed."""
     if not result.succeeded:
-        click.echo(f"{result.period}: failed, nothing was published", err=True)
+        what = f"{result.period}: failed" if result.period else "failed"
+        click.echo(f"{what}, nothing was published", err=True)
         shown = [add_source_line(problem, catalog) for problem in result.problems]
         click.echo(render_problems(shown, wants_color(sys.stderr)), err=True, color=True)
         return

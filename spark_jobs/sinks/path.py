@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 PARQUET = "parquet"
-FORMAT_DEFAULTS: Mapping[str, Mapping[str, str]] = {"csv": {"header": "true"}}
+FORMAT_DEFAULTS: Mapping[str, Mapping[str, str]] = {
+    # A quote inside quotes is doubled, as other readers expect it.
+    "csv": {"header": "true", "escape": '"'},
+    "json": {"ignoreNullFields": "false"},
+}
 
 
 @dataclass

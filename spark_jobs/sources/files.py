@@ -26,10 +26,13 @@ CSV_OPTIONS = {
     "columnPruning": "false",
     # Nothing between two delimiters is NULL, and "" is the empty text; Spark's default takes both for NULL.
     "nullValue": "\x01NULL\x01",
+    # A quote inside quotes is doubled, as everybody but Spark writes it.
+    "escape": '"',
 }
 JSON_OPTIONS = {"mode": "FAILFAST"}
 ROW_INDEX_BITS = 34
 HASH_BITS = 28
+_LISTED, _NAMED = "file:///", "file:/"
 _MISSING = {"PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA", "DATA_SOURCE_NOT_FOUND_PATH"}
 
 
@@ -91,7 +94,10 @@ def _number_rows(frame: DataFrame, location: Location, key: str) -> str:
     """
     files = frame.inputFiles()
     begin = _find_relative_begin(files[0], location.uri) if files else 0
-    relative = f"substring(CAST(_metadata.file_path AS binary), {begin + 1})"
+    # Spark lists local files as file:///folder and names them file:/folder in the metadata.
+    shift = f" - IF(startswith(_metadata.file_path, '{_LISTED}'), 0, {len(_LISTED) - len(_NAMED)})"
+    shift = shift if files and files[0].startswith(_LISTED) else ""
+    relative = f"substring(CAST(_metadata.file_path AS binary), {begin + 1}{shift})"
     salt = _find_salt(frame, {file[begin:] for file in files}, key) if len(files) > 1 else 0
     hashed = f"shiftleft(xxhash64({_quote_key(key, salt)}, {relative}) & {(1 << HASH_BITS) - 1}L, {ROW_INDEX_BITS})"
     return f"{hashed} | _metadata.row_index"

@@ -171,7 +171,7 @@ def _shape_relation(context: SourceContext, table: Table, wanted: tuple[Wanted, 
     def read(column: Wanted) -> str | None:
         if column.name not in physical:
             return None
-        return build_column(
+        value = build_column(
             column,
             quote_name(column.name),
             physical[column.name],
@@ -179,6 +179,10 @@ def _shape_relation(context: SourceContext, table: Table, wanted: tuple[Wanted, 
             is_text=relation.is_text,
             formats=relation.formats,
         )
+        if relation.location.format == "json" and _is_period_column(table, column):
+            # In JSON a key that is absent and a NULL are one thing.
+            return f"coalesce({value}, {_fill_missing(context, table, relation.location, column)})"
+        return value
 
     frame = relation.frame
     predicate = build_period_filter(
@@ -198,10 +202,14 @@ def _shape_relation(context: SourceContext, table: Table, wanted: tuple[Wanted, 
 
 def _fill_missing(context: SourceContext, table: Table, location: Location, column: Wanted) -> str:
     """A period-mode table without a period column takes the period of its location."""
-    if table.temporal.mode == "period" and column.name == table.temporal.period_column:
+    if _is_period_column(table, column):
         period = (location.period or context.run_period).replace("\\", "\\\\").replace("'", "\\'")
         return f"'{period}'"
     return f"CAST(NULL AS {column.type})"
+
+
+def _is_period_column(table: Table, column: Wanted) -> bool:
+    return table.temporal.mode == "period" and column.name == table.temporal.period_column
 
 
 def _make_empty(context: SourceContext, wanted: tuple[Wanted, ...]) -> DataFrame:

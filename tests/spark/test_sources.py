@@ -165,6 +165,31 @@ def test_parquet_row_ids_do_not_depend_on_splits_or_neighbours(spark: SparkSessi
     assert parsed.int >> 80 == 1769904000000
 
 
+def test_files_of_short_names_have_ids_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    for name in ("f.parquet", "g.parquet", "01.parquet", "02.parquet"):
+        (tmp_path / "in").mkdir(exist_ok=True)
+        pyarrow.parquet.write_table(pyarrow.table({"id": [name]}), tmp_path / "in" / name)
+    ids = read_ids(spark, files(tmp_path / "in"), [("id", "string")])
+    assert len(set(ids.values())) == 4
+
+
+def test_json_without_the_period_key_takes_the_period_of_its_location(spark: SparkSession, tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "a.json", '{"id": "a"}\n{"id": "b", "_period": "2026-01"}\n{"id": "c", "_period": "2026-02"}\n'
+    )
+    plan = start([("id", "string")], files(path, "json", period="2026-02"), mode="period").output("id", "_period")
+    assert run(spark, plan).rows(10) == [("a", "2026-02"), ("c", "2026-02")]
+
+
+def test_csv_quotes_are_doubled_as_other_tools_write_them(spark: SparkSession, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", 'id,note\na,"say ""hi"", ü"\nb,"ends in \\"\nc,plain\n')
+    plan = start([("id", "string"), ("note", "string")], files(path, "csv")).output("id", "note")
+    assert run(spark, plan).rows(10) == [("a", 'say "hi", ü'), ("b", "ends in \\"), ("c", "plain")]
+
+
 def test_csv_row_ids_follow_the_content(spark: SparkSession, tmp_path: Path) -> None:
     lines = [f"{index % 50},x" for index in range(200)]
     write(tmp_path / "c" / "1.csv", "\n".join(["id,t", *lines]) + "\n")
