@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,8 @@ _VALUE_CONDITIONS = (
     "DIVIDE_BY_ZERO",
 )
 _RECORD_CONDITIONS = ("MALFORMED_RECORD_IN_PARSING", "MALFORMED_CSV_RECORD", "MALFORMED_CHARACTER_CODING")
+_HEADER_SIGNS = ("CSV header does not conform to the schema", "Number of column in CSV header is not equal")
+_CONDITION_IN_TEXT = re.compile(r"\[([A-Z][A-Z_]+(?:\.[A-Z_]+)*)\]([^\n]*)")
 _FILE_CONDITIONS = ("FAILED_READ_FILE", "CANNOT_READ_FILE_FOOTER", "PATH_NOT_FOUND", "CANNOT_LOAD_STATE_STORE")
 
 
@@ -61,7 +64,29 @@ def translate(error: BaseException, plan: Plan) -> JobError:
         condition = _get_condition(item)
         if condition.startswith(_FILE_CONDITIONS):
             return JobError("DATA_001", f"data cannot be read: {shorten(_first_line(item))}")
-    return JobError("INFRA_001", f"Spark failed: {shorten(_first_line(error), 500)}")
+    return _translate_text(error, plan)
+
+
+def _translate_text(error: BaseException, plan: Plan) -> JobError:
+    """Explain an exception that arrives as Java's own: its causes are only in its text, the deepest one last."""
+    text = "\n".join(str(item) for item in _chain(error))
+    found = [(match[1], match[0] + match[2]) for match in _CONDITION_IN_TEXT.finditer(text)]
+    for condition, said in reversed(found):
+        if condition.startswith(_VALUE_CONDITIONS):
+            mark, column = _find_mark([], text, plan)
+            return JobError("DATA_003", shorten(said), mark=mark, column=column)
+        if condition.startswith(_RECORD_CONDITIONS):
+            hint = "repair the file, or its options in the datasource"
+            return JobError("DATA_003", f"a record of a file cannot be read: {shorten(said)}", hint=hint)
+    for sign in _HEADER_SIGNS:
+        if sign in text:
+            hint = "give all files of a location the same columns in the same order"
+            return JobError("DATA_002", f"the header of a CSV file is not like that of the others: {sign}", hint=hint)
+    for condition, said in reversed(found):
+        if condition.startswith(_FILE_CONDITIONS):
+            return JobError("DATA_001", f"data cannot be read: {shorten(said)}")
+    reason = found[-1][1] if found else _first_line(error)
+    return JobError("INFRA_001", f"Spark failed: {shorten(reason, 500)}")
 
 
 def _describe_value(error: BaseException, condition: str, plan: Plan) -> JobError:

@@ -190,6 +190,23 @@ def test_csv_quotes_are_doubled_as_other_tools_write_them(spark: SparkSession, t
     assert run(spark, plan).rows(10) == [("a", 'say "hi", ü'), ("b", "ends in \\"), ("c", "plain")]
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "code"),
+    [
+        ("short.csv", "id,note\na,1\nb\n", "DATA_003"),
+        ("long.csv", "id,note\na,1\nb,2,3\n", "DATA_003"),
+        ("broken.json", '{"id": "a"}\n{oops\n', "DATA_003"),
+    ],
+)
+def test_a_record_that_cannot_be_read_is_an_error_of_the_data(
+    spark: SparkSession, tmp_path: Path, name: str, text: str, code: str
+) -> None:
+    path = write(tmp_path / name, text)
+    plan = start([("id", "string"), ("note", "string")], files(path, path.suffix[1:])).output("id", "note")
+    with pytest.raises(JobError, match=code):
+        run(spark, plan)
+
+
 def test_csv_row_ids_follow_the_content(spark: SparkSession, tmp_path: Path) -> None:
     lines = [f"{index % 50},x" for index in range(200)]
     write(tmp_path / "c" / "1.csv", "\n".join(["id,t", *lines]) + "\n")
