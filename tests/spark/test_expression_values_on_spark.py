@@ -255,7 +255,7 @@ def test_sum_of_integers_that_does_not_fit_fails(spark):
     frame = spark.sql(f"SELECT {2**63 - 1}L i FROM range(2)").alias("@w")
     with pytest.raises(PySparkException) as caught:
         frame.selectExpr(f"{make_sql('SUM(i)', aggregate=True)} x").collect()
-    assert caught.value.getCondition() == "ARITHMETIC_OVERFLOW"
+    assert caught.value.getCondition() == "CAST_OVERFLOW"
 
 
 @pytest.mark.parametrize(

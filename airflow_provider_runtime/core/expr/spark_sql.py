@@ -391,9 +391,11 @@ class _Compiler:
         )
 
     def write_sum(self, node: Typed) -> Sql:
-        """Write SUM."""
-        sql = f"sum({self.mark}{self.arguments(node.args)})"
-        return PRIMARY, self.cast(sql, node.type) if node.type.kind == "decimal" else sql
+        """Write SUM; integers are added as decimals, so that only the total must fit, in whatever order they come."""
+        values = self.arguments(node.args)
+        if node.type.kind == "integer":
+            values = f"CAST({values} AS DECIMAL(20,0))"
+        return PRIMARY, self.cast(f"sum({self.mark}{values})", node.type)
 
     def write_avg(self, node: Typed) -> Sql:
         """Write AVG as a quotient, so that it is rounded once."""
