@@ -53,7 +53,8 @@ def number_by_content(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
     content = ", ".join(quote_name(column) for column in columns)
     position = quote_name(POSITION)
     hashed = frame.selectExpr("*", f"xxhash64('0', {content}) & {_CONTENT_MASK}L AS `@hash`")
-    place = f"row_number() OVER (PARTITION BY `@hash` ORDER BY xxhash64('1', {content})) - 1"
+    # By the values themselves: a hash passes over NULLs, and rows that differ only there would change places.
+    place = f"row_number() OVER (PARTITION BY `@hash` ORDER BY {content}) - 1"
     filled = f"coalesce({position}, shiftleft(`@hash`, {ORDINAL_BITS}) | {place})"
     return hashed.selectExpr(*[quote_name(column) for column in columns], f"{filled} AS {position}")
 

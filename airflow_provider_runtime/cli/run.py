@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from airflow_provider_runtime.cli.local_run import LocalRunner, RunResult
-    from airflow_provider_runtime.core.catalog.catalog import Catalog
+    from airflow_provider_runtime.core.catalog.loader import LoadResult
     from airflow_provider_runtime.core.planning.snapshot import Snapshot
     from airflow_provider_runtime.core.registry.ports import Registry
 
@@ -34,6 +34,8 @@ class Moment(click.ParamType[datetime]):
             moment = datetime.fromisoformat(str(value))
         except ValueError:
             self.fail(f"'{value}' is no timestamp; write it like 2026-02-01T00:00:00Z", param, ctx)
+        if moment.year < 1970:
+            self.fail("row ids count the milliseconds since 1970: a run cannot be earlier", param, ctx)
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
@@ -172,18 +174,18 @@ def _find_state(registry: str) -> Path:
     return Path(".runtime") if "://" in registry else Path(registry).parent
 
 
-def _list_periods(catalog: Catalog, request: RunRequest) -> tuple[str, ...]:
+def _list_periods(loaded: LoadResult, request: RunRequest) -> tuple[str, ...]:
     from airflow_provider_runtime.core.planning.run_period import get_project_periods
 
-    definition = catalog.find_project(request.project)
-    assert definition is not None
-    index = get_project_periods(catalog, definition)
-    if ".." not in request.period:
+    definition = loaded.catalog.find_project(request.project)
+    if ".." not in request.period or definition is None:
+        # Resolving says what is wrong with an unknown project or period.
         return (request.period,)
+    index = get_project_periods(loaded.catalog, definition)
     return tuple(found.identifier for found in index.list_range(request.period, definition.model.level))
 
 
-def _resolve(catalog: Catalog, request: RunRequest, period: str, registry: Registry) -> Snapshot:
+def _resolve(catalog: LoadResult, request: RunRequest, period: str, registry: Registry) -> Snapshot:
     from airflow_provider_runtime.core.planning.snapshot_builder import ResolveOptions, build_snapshot
 
     options = ResolveOptions(
@@ -196,15 +198,10 @@ def _resolve(catalog: Catalog, request: RunRequest, period: str, registry: Regis
     return build_snapshot(catalog, request.project, period, options, registry=registry)
 
 
-def _load(catalog: Path, project: str, registry: Registry) -> Catalog:
+def _load(catalog: Path, project: str) -> LoadResult:
     from airflow_provider_runtime.core.catalog.loader import load_catalog
-    from airflow_provider_runtime.core.planning.validation import add_known_datasets, get_catalog_for_project
 
-    found = (registry.find_version(summary.dataset_id) for summary in registry.list_datasets())
-    registered = [dict(version.definition) for version in found if version is not None]
-    loaded = load_catalog(catalog, project=project)
-    get_catalog_for_project(type(loaded)(add_known_datasets(loaded.catalog, registered), loaded.problems), project)
-    return loaded.catalog
+    return load_catalog(catalog, project=project)
 
 
 def _run_periods(runner: LocalRunner, catalog: Path, request: RunRequest, registry: Registry) -> list[RunResult]:
@@ -214,7 +211,7 @@ def _run_periods(runner: LocalRunner, catalog: Path, request: RunRequest, regist
     from airflow_provider_runtime.core.planning.snapshot_store import write_snapshot
 
     try:
-        loaded = _load(catalog, request.project, registry)
+        loaded = _load(catalog, request.project)
         periods = _list_periods(loaded, request)
     except RuntimeProviderError as error:
         result = make_failed_result(request.period, error)
@@ -258,7 +255,7 @@ def _run_snapshot(runner: LocalRunner, registry: Registry, uri: str, sha256: str
 def _show_plans(catalog: Path, request: RunRequest, registry: Registry) -> None:
     from airflow_provider_runtime.cli.run_summary import print_plan
 
-    loaded = _load(catalog, request.project, registry)
+    loaded = _load(catalog, request.project)
     for period in _list_periods(loaded, request):
         print_plan(_resolve(loaded, request, period, registry))
 

@@ -219,6 +219,17 @@ def test_csv_row_ids_follow_the_content(spark: SparkSession, tmp_path: Path) -> 
     assert len({row[2] for row in first}) == 200
 
 
+def test_row_ids_of_rows_that_differ_in_a_null_do_not_depend_on_the_files(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [f"{a},{b}\n" for _ in range(20) for a, b in (("a", ""), ("", "a"))]
+    for name, cuts in (("one", [rows]), ("many", [rows[i::4] for i in range(4)])):
+        (tmp_path / name).mkdir()
+        for number, cut in enumerate(cuts):
+            write(tmp_path / name / f"{number}.csv", "x,y\n" + "".join(cut))
+    plans = [start([("x", "string"), ("y", "string")], files(tmp_path / name, "csv")) for name in ("one", "many")]
+    first, second = (run(spark, plan.output("x", "y", "_row_id")).rows(10) for plan in plans)
+    assert first == second
+
+
 def test_kept_row_ids_stay_and_nulls_are_made(spark: SparkSession) -> None:
     plan = start([("id", "string")], memory(["id", "_row_id"], ("a", "r-1"), ("b", None))).output("id", "_row_id")
     rows = run(spark, plan).rows(10)

@@ -18,5 +18,5 @@ def workplace(request: pytest.FixtureRequest, tmp_path: Path, spark: SparkSessio
     else:
         url = request.getfixturevalue("postgres_server").make_database()
     registry = open_registry(url)
-    yield Workplace(tmp_path, registry, spark)
+    yield Workplace(tmp_path, registry, spark, url)
     registry.close()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from click.testing import CliRunner
 
+from airflow_provider_runtime.cli.run import command
 from airflow_provider_runtime.core.errors import DataError, PeriodError, RuntimeProviderError
 from tests.integration.runs.workplace import Workplace, make_output, make_project, make_update, money
 
@@ -93,3 +95,16 @@ def test_a_locked_period_is_not_run_and_a_lock_during_a_run_keeps_it_from_publis
     with pytest.raises(PeriodError, match="PERIOD_002"):
         chain.resolve("first", "2026-01")
     assert not (chain.folder / "out" / "first").exists()
+
+
+def test_the_command_runs_a_project_that_pins_an_older_version(
+    chain: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        chain.run("first", "2026-01")
+        chain.write_sales("2026-01", north="10.00", south="5.00", west=f"{number}.00")
+    monkeypatch.chdir(chain.folder)
+    arguments = ["--project", "pinned", "--period", "2026-01", "--dry-run", "--registry", chain.url]
+    result = CliRunner().invoke(command, arguments)
+    assert result.exit_code == 0, result.output
+    assert "pinned, period 2026-01" in result.output

@@ -76,6 +76,7 @@ class Workplace:
     folder: Path
     registry: Registry
     spark: SparkSession
+    url: str
     said: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
