@@ -30,11 +30,11 @@ test: setup      ## all tests but the long ones, fast ones first
 check: setup     ## format, lint, types, import contracts, dead code
 	@bash scripts/check
 
-bench: setup     ## measure beside hand-written PySpark and DuckDB
-	@bash scripts/with_java $(BIN)/python benchmarks/run_all.py
+bench: setup     ## measure the commands on definitions
+	@bash scripts/with_java $(BIN)/python benchmarks/definitions.py
 
 chaos: setup     ## long reliability tests
-	@bash scripts/with_java $(BIN)/python -m pytest -m chaos tests/integration
+	@bash scripts/with_java $(BIN)/python -m pytest -m chaos tests
 
 format: setup    ## rewrite the sources in the one format
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
