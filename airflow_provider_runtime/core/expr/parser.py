@@ -163,12 +163,12 @@ class TreeBuilder:
 
     def bare_column(self, children: list[Token]) -> Node:
         """Return a column of the working dataset."""
-        return ColumnRef(None, _name(children[0]), start=_start(children[0]), end=_end(children[0]))
+        return ColumnRef(None, str(children[0]), start=_start(children[0]), end=_end(children[0]))
 
     def qualified_column(self, children: list[Token]) -> Node:
         """Return a column of a table or alias."""
         start, end = _start(children[0]), _end(children[1])
-        return ColumnRef(_name(children[0]), _name(children[1]), start=start, end=end)
+        return ColumnRef(str(children[0]), str(children[1]), start=start, end=end)
 
     def call_empty(self, children: list[Token]) -> Node:
         """Return a call without arguments."""
@@ -378,10 +378,6 @@ def _last_word(text: str) -> str:
 def _shorten(text: str) -> str:
     printable = "".join(character if character.isprintable() else "�" for character in text[:41])
     return printable if len(printable) <= 40 else printable[:40] + "…"
-
-
-def _name(token: Token) -> str:
-    return str(token)
 
 
 def _node(child: Node | Token) -> Node:
