@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.integration.postgres import JDBC_DRIVER, postgres_server
+from tests.integration.spark_cluster import spark_cluster
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["postgres_server"]
+__all__ = ["postgres_server", "spark_cluster"]
 
 
 @pytest.fixture(scope="session")
