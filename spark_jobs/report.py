@@ -40,6 +40,8 @@ class SliceReport:
 
     uri: str
     rows: int
+    content: str | None = None
+    """Digest of its files, the same again when the same rows were written the same way; None where nobody can tell."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,6 +108,14 @@ def open_storage(uri: str, spark: SparkSession | None = None) -> Storage:
     return HadoopStorage(spark, uri)
 
 
+def digest_folder(storage: Storage, uri: str) -> str | None:
+    """Return a digest of a folder's files, whatever their names; None when the storage keeps no checksums."""
+    digests = [storage.compute_digest(join_uri(uri, entry.name)) for entry in storage.list(uri)]
+    if None in digests:
+        return None
+    return hashlib.sha256("\n".join(sorted(map(str, digests))).encode()).hexdigest()
+
+
 class LocalStorage:
     """The file system of this machine."""
 

@@ -20,7 +20,7 @@ from spark_jobs.sinks.jdbc import JdbcOutput
 from spark_jobs.sinks.jdbc_target import JdbcTarget
 from spark_jobs.sinks.path import PARQUET, FileTable, StagedFiles, make_write_error
 from spark_jobs.sinks.protocol import StagedOutput
-from spark_jobs.storage import Storage, is_local, join_uri, open_storage
+from spark_jobs.storage import Storage, digest_folder, is_local, join_uri, open_storage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -61,6 +61,7 @@ class Output:
         self.attempt = attempt
         self.rows = 0
         self.slice = self._make_slice()
+        self._slice_content: str | None = None
 
     @property
     def stages_parquet(self) -> bool:
@@ -109,6 +110,7 @@ class Output:
         with self.explained():
             if self.staged.uri != self.slice.hidden_uri:
                 self._copy_slice(self.staged, self.slice)
+            self._slice_content = digest_folder(self.slice.storage, self.slice.hidden_uri)
             self.slice.storage.move(self.slice.hidden_uri, self.slice.uri)
 
     def clean(self) -> None:
@@ -129,7 +131,7 @@ class Output:
             rows=self.rows,
             columns=tuple(column.name for column in self.operation.columns),
             registered_dataset=kept.dataset_name if kept is not None else None,
-            slice=SliceReport(self.slice.uri, self.rows) if self.slice is not None else None,
+            slice=SliceReport(self.slice.uri, self.rows, self._slice_content) if self.slice is not None else None,
         )
 
     @contextmanager

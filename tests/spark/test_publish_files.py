@@ -166,6 +166,21 @@ def test_registered_output_is_kept_as_a_slice_too(spark: SparkSession, tmp_path:
     assert first.registered_dataset == "fx_results"
 
 
+@pytest.mark.parametrize("format_name", ["parquet", "csv"])
+def test_slice_of_the_same_rows_has_the_same_content(spark: SparkSession, tmp_path: Path, format_name: str) -> None:
+    uri = tmp_path / "fx"
+    destination = Destination("files", format_name, "lake/fx", uri=f"file://{uri}")
+    output = make_output(uri, destination=destination, slice=make_slice(tmp_path / "slices" / "fx"))
+    contents = []
+    for attempt, names in enumerate((["a", "b"], ["a", "b"], ["a", "c"], ["a", None]), start=1):
+        (report,) = publish(spark, make_snapshot([output]), attempt, [make_rows(spark, names, parts=2)])
+        assert report.slice is not None
+        assert report.slice.content is not None
+        contents.append(report.slice.content)
+    assert contents[0] == contents[1]
+    assert len(set(contents)) == 3
+
+
 def test_publish_with_smaller_token_is_refused_before_it_computes(spark: SparkSession, table: Path) -> None:
     snapshot = make_snapshot([make_output(table)])
     publish(spark, snapshot, 7, [make_rows(spark, ["a"])])

@@ -75,9 +75,8 @@ def list_datasets(store: Store) -> list[DatasetSummary]:
 def _is_same(current: SliceRow, attempt: Attempt, write: SliceWrite) -> bool:
     if (current.snapshot_sha256, current.output_seq) != (attempt.snapshot_sha256, write.output_seq):
         return False
-    # A snapshot gives the same rows again; where the job can tell that its input changed meanwhile, believe it.
-    known = current.content is not None and write.content is not None
-    return current.rows == write.rows and (not known or current.content == write.content)
+    # A snapshot gives the same rows again unless its files changed meanwhile; where nobody can tell, it may have been so.
+    return write.content is not None and (current.rows, current.content) == (write.rows, write.content)
 
 
 def _add_version(

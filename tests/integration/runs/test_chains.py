@@ -65,6 +65,13 @@ def test_the_same_snapshot_registers_no_new_version(chain: Workplace) -> None:
     assert [found.version for found in chain.registry.list_versions("Doubled Sales")] == [1]
 
 
+def test_the_same_snapshot_over_other_rows_registers_a_new_version(chain: Workplace) -> None:
+    snapshot = chain.resolve("first", "2026-01")
+    assert chain.execute(snapshot).registrations[0].version == 1
+    chain.write_sales("2026-01", north="10.00", south="6.00")
+    assert chain.execute(snapshot).registrations[0].version == 2
+
+
 def test_a_period_that_was_never_registered_is_no_data(chain: Workplace) -> None:
     chain.run("first", "2026-01")
     with pytest.raises(DataError, match="DATA_001"):

@@ -116,6 +116,11 @@ class RegistryCases:
         (other,) = registry.finish_attempt(begin(registry, make_start("a")), [make_write("file:/s/3", content="y")], {})
         assert (other.version, other.created) == (2, True)
 
+    def test_rows_that_nobody_can_compare_make_a_version(self, registry: Registry) -> None:
+        registry.finish_attempt(begin(registry, make_start("a")), [make_write("file:/s/1")], {})
+        (again,) = registry.finish_attempt(begin(registry, make_start("a")), [make_write("file:/s/2")], {})
+        assert (again.version, again.created, again.uri) == (2, True, "file:/s/2")
+
     def test_pinned_version_reads_the_same_slices_for_ever(self, registry: Registry) -> None:
         for number, (name, period) in enumerate([("a", "2026-01"), ("b", "2026-02"), ("c", "2026-01")], 1):
             attempt = begin(registry, make_start(name, period=period))
