@@ -10,6 +10,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from spark_jobs.columns import TextFormats
 from spark_jobs.errors import quote_text
+from spark_jobs.hashing import xxhash64
 from spark_jobs.sources.relation import Relation
 
 if TYPE_CHECKING:
@@ -98,22 +99,20 @@ def _number_rows(frame: DataFrame, location: Location, key: str) -> str:
     shift = f" - IF(startswith(_metadata.file_path, '{_LISTED}'), 0, {len(_LISTED) - len(_NAMED)})"
     shift = shift if files and files[0].startswith(_LISTED) else ""
     relative = f"substring(CAST(_metadata.file_path AS binary), {begin + 1}{shift})"
-    salt = _find_salt(frame, {file[begin:] for file in files}, key) if len(files) > 1 else 0
-    hashed = f"shiftleft(xxhash64({_quote_key(key, salt)}, {relative}) & {(1 << HASH_BITS) - 1}L, {ROW_INDEX_BITS})"
-    return f"{hashed} | _metadata.row_index"
+    salt = _find_salt({file[begin:] for file in files}, key) if len(files) > 1 else 0
+    hashed = f"xxhash64({quote_text(_name_key(key, salt))}, {relative}) & {(1 << HASH_BITS) - 1}L"
+    return f"shiftleft({hashed}, {ROW_INDEX_BITS}) | _metadata.row_index"
 
 
-def _quote_key(key: str, salt: int) -> str:
-    return f"'{salt}:{key}'"
+def _name_key(key: str, salt: int) -> str:
+    return f"{salt}:{key}"
 
 
-def _find_salt(frame: DataFrame, paths: set[str], key: str) -> int:
-    """Return the first salt with which no two files have the same hash; computed by the driver's own optimizer."""
-    values = ", ".join(f"({quote_text(path)})" for path in sorted(paths))
+def _find_salt(paths: set[str], key: str) -> int:
+    """Return the first salt with which no two files have the same hash."""
     for salt in range(64):
-        hashed = f"xxhash64({_quote_key(key, salt)}, CAST(path AS binary)) & {(1 << HASH_BITS) - 1}L"
-        rows = frame.sparkSession.sql(f"SELECT {hashed} FROM VALUES {values} AS t(path)").collect()
-        if len({row[0] for row in rows}) == len(paths):
+        hashes = {xxhash64(_name_key(key, salt), path) & (1 << HASH_BITS) - 1 for path in paths}
+        if len(hashes) == len(paths):
             return salt
     raise ValueError("no salt tells the files apart")
 
