@@ -15,7 +15,7 @@ from airflow_provider_runtime.cli.options import (
     registry_option,
 )
 from airflow_provider_runtime.cli.tables import print_table
-from airflow_provider_runtime.core.errors import DefinitionError, PeriodError, Problem
+from airflow_provider_runtime.core.errors import DefinitionError, PeriodError, Problem, raise_problems
 from airflow_provider_runtime.core.model.period import Calendar, PeriodStatus
 from airflow_provider_runtime.core.registry.ports import PeriodRecord, Registry
 
@@ -52,6 +52,8 @@ def command(
         raise click.UsageError("give one of --close, --lock and --reopen")
     if changes and not (reason or "").strip():
         raise click.UsageError("a change of status needs --reason TEXT")
+    if reason is not None and not changes:
+        raise click.UsageError("--reason belongs to --close, --lock or --reopen")
     from airflow_provider_runtime.core.registry.sql import open_registry
 
     definition = _load_calendar(catalog, calendar)
@@ -73,7 +75,8 @@ def _load_calendar(catalog: Path, calendar: str) -> Calendar:
     if definition is None:
         from airflow_provider_runtime.core.suggest import suggest
 
-        hint = suggest(calendar, sorted(loaded.catalog.calendars))
+        raise_problems(loaded.problems)
+        hint = suggest(calendar, [GREGORIAN.id, *sorted(loaded.catalog.calendars)])
         raise DefinitionError(Problem("CATALOG_004", f"calendar '{calendar}' not found in {catalog}", hint))
     return definition.model
 

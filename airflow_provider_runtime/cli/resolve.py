@@ -3,53 +3,27 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from airflow_provider_runtime.cli.options import DEFAULT_REGISTRY, catalog_option, project_option, registry_option
+from airflow_provider_runtime.cli.parameters import Day, Moment
 from airflow_provider_runtime.core.registry.ports import Registry
 
 if TYPE_CHECKING:
     from airflow_provider_runtime.core.planning.snapshot import Snapshot
 
 
-class DayParameter(click.ParamType[date]):
-    """A day in ISO form."""
-
-    name = "date"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> date:
-        """Read the day."""
-        try:
-            return value if isinstance(value, date) else date.fromisoformat(str(value))
-        except ValueError:
-            self.fail(f"'{value}' is no day, write it as YYYY-MM-DD", param, ctx)
-
-
-class TimestampParameter(click.ParamType[datetime]):
-    """A moment in ISO form; UTC when it names no zone."""
-
-    name = "timestamp"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        """Read the moment."""
-        try:
-            moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
-        except ValueError:
-            self.fail(f"'{value}' is no moment, write it as 2026-02-01T00:00:00Z", param, ctx)
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-
-
 @click.command("resolve")
 @catalog_option
 @project_option(required=True)
 @click.option("--period", metavar="X", required=True, help="Identifier of a period of the project's level.")
-@click.option("--as-of", type=DayParameter(), help="Day that bitemporal tables are read as of. [default: period start]")
+@click.option("--as-of", type=Day(), help="Day that bitemporal tables are read as of. [default: period start]")
 @registry_option()
-@click.option("--timestamp", type=TimestampParameter(), help="The run's moment: TODAY() and NOW(). [default: now]")
+@click.option("--timestamp", type=Moment(), help="The run's moment: TODAY() and NOW(). [default: now]")
 @click.option("--sandbox", metavar="ID", help="Datasource that a draft's outputs go below. [default: sandbox]")
 @click.option("--slices", metavar="URI", help="Slice store of registered datasets. [default: .runtime/slices]")
 @click.option("--allow-closed", is_flag=True, help="Accept a closed period.")

@@ -6,13 +6,14 @@ import json
 import os
 import sys
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from airflow_provider_runtime.cli.options import DEFAULT_REGISTRY, catalog_option, project_option, registry_option
+from airflow_provider_runtime.cli.parameters import Day, Moment, Setting
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,50 +22,6 @@ if TYPE_CHECKING:
     from airflow_provider_runtime.core.catalog.loader import LoadResult
     from airflow_provider_runtime.core.planning.snapshot import Snapshot
     from airflow_provider_runtime.core.registry.ports import Registry
-
-
-class Moment(click.ParamType[datetime]):
-    """An ISO timestamp; without a zone it is UTC."""
-
-    name = "timestamp"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        """Read the timestamp."""
-        try:
-            moment = datetime.fromisoformat(str(value))
-        except ValueError:
-            self.fail(f"'{value}' is no timestamp; write it like 2026-02-01T00:00:00Z", param, ctx)
-        if moment.year < 1970:
-            self.fail("row ids count the milliseconds since 1970: a run cannot be earlier", param, ctx)
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-
-
-class Day(click.ParamType[date]):
-    """An ISO date."""
-
-    name = "date"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> date:
-        """Read the date."""
-        try:
-            return date.fromisoformat(str(value))
-        except ValueError:
-            self.fail(f"'{value}' is no date; write it like 2026-01-31", param, ctx)
-
-
-class Setting(click.ParamType[tuple[str, str]]):
-    """A setting of Spark, as KEY=VALUE."""
-
-    name = "setting"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        """Split key and value."""
-        if isinstance(value, tuple):
-            return value
-        key, separator, setting = str(value).partition("=")
-        if not separator or not key.strip():
-            self.fail(f"'{value}' is not KEY=VALUE", param, ctx)
-        return key.strip(), setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +87,11 @@ def command(
         raise click.UsageError("--snapshot says which project and period; leave --project and --period out")
     if sha256 is not None and snapshot is None:
         raise click.UsageError("--sha256 belongs to --snapshot")
+    settled = [
+        name for name, value in (("--as-of", as_of), ("--timestamp", timestamp), ("--sandbox", sandbox)) if value
+    ]
+    if snapshot is not None and settled:
+        raise click.UsageError(f"--snapshot has settled that already; leave {settled[0]} out")
     from airflow_provider_runtime.cli.local_run import LocalRunner
     from airflow_provider_runtime.core.registry.sql import open_registry
 
@@ -137,6 +99,9 @@ def command(
     runner = LocalRunner(opened, lambda: _start(master, dict(conf)), _print_progress, allow_closed)
     try:
         if snapshot is not None:
+            if dry_run:
+                _show_snapshot(opened, snapshot, sha256)
+                return
             results = _run_snapshot(runner, opened, snapshot, sha256)
         else:
             assert project is not None
@@ -240,16 +205,27 @@ def _run_snapshot(runner: LocalRunner, registry: Registry, uri: str, sha256: str
     from airflow_provider_runtime.cli.local_run import make_failed_result
     from airflow_provider_runtime.cli.run_summary import print_result
     from airflow_provider_runtime.core.errors import RuntimeProviderError
-    from airflow_provider_runtime.core.planning.snapshot_store import read_snapshot
 
     snapshot = None
     try:
-        snapshot = read_snapshot(uri, sha256, is_known=lambda digest: registry.find_run(digest) is not None)
+        snapshot = _read_snapshot(registry, uri, sha256)
         result = runner.execute(snapshot, uri)
     except RuntimeProviderError as error:
         result = make_failed_result(snapshot.period_identifier if snapshot else "", error, snapshot)
     print_result(result, None)
     return [result]
+
+
+def _read_snapshot(registry: Registry, uri: str, sha256: str | None) -> Snapshot:
+    from airflow_provider_runtime.core.planning.snapshot_store import read_snapshot
+
+    return read_snapshot(uri, sha256, is_known=lambda digest: registry.find_run(digest) is not None)
+
+
+def _show_snapshot(registry: Registry, uri: str, sha256: str | None) -> None:
+    from airflow_provider_runtime.cli.run_summary import print_plan
+
+    print_plan(_read_snapshot(registry, uri, sha256))
 
 
 def _show_plans(catalog: Path, request: RunRequest, registry: Registry) -> None:

@@ -31,7 +31,9 @@ def command(registry: str, project: str | None, period: str | None, limit: int |
         print_json([describe_run(record) for record in records])
         return
     titles = ("project", "period", "status", "attempt", "started (UTC)", "seconds", "rows in", "snapshot", "error")
-    print_table(titles, [_make_row(record) for record in records], empty="no runs yet")
+    print_table(
+        titles, [_make_row(record) for record in records], empty="no such runs" if project or period else "no runs yet"
+    )
 
 
 def describe_run(record: RunRecord) -> dict[str, object]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowRescheduleException
 
-from airflow_provider_runtime.core.errors import DefinitionError, PeriodError, Problem, raise_problems
+from airflow_provider_runtime.core.errors import PeriodError, Problem, get_error_class
 from airflow_provider_runtime.failures import translate_errors
 from airflow_provider_runtime.hooks.credentials import read_secret
 from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID, RuntimeHook
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_runtime.core.catalog.catalog import Catalog
     from airflow_provider_runtime.core.catalog.definition import Definition
+    from airflow_provider_runtime.core.catalog.loader import LoadResult
     from airflow_provider_runtime.core.model.project import Project
     from airflow_provider_runtime.core.planning.snapshot import Snapshot
     from airflow_provider_runtime.core.registry.ports import Registry
@@ -89,14 +90,15 @@ class ResolveOperator(BaseOperator):
 
     def _resolve(self, context: Context) -> Pins:
         hook = RuntimeHook(self.runtime_conn_id)
-        catalog, definition = self._load(self._find_catalog(hook))
+        loaded, definition = self._load(self._find_catalog(hook))
+        catalog = loaded.catalog
         period = self._choose_period(context, catalog, definition)
         self.log.info("project %s, period %s", definition.model.name, period)
         registry = hook.open_registry()
         try:
             if self.requires_previous_period:
                 self._await_previous(context, catalog, definition, period, registry)
-            snapshot = self._build(hook, catalog, definition, period, registry)
+            snapshot = self._build(hook, loaded, definition, period, registry)
         finally:
             registry.close()
         from airflow_provider_runtime.core.planning.snapshot_store import write_snapshot
@@ -118,19 +120,17 @@ class ResolveOperator(BaseOperator):
         beside = path if path.is_absolute() or not file else Path(file).parent / path
         return beside if beside.is_dir() else path
 
-    def _load(self, path: Path) -> tuple[Catalog, Definition[Project]]:
+    def _load(self, path: Path) -> tuple[LoadResult, Definition[Project]]:
         # Imported here: parsing a DAG file must not load the expression language.
         from airflow_provider_runtime.core.catalog.loader import load_catalog
-        from airflow_provider_runtime.core.planning.validation import validate_catalog
+        from airflow_provider_runtime.core.planning.validation import explain_missing
 
         loaded = load_catalog(path, project=self.project)
         definition = loaded.catalog.find_project(self.project)
-        if definition is None or loaded.problems:
-            # Something is wrong somewhere: it stops this task only if the project needs it.
-            raise_problems(validate_catalog(path, project=self.project).problems)
         if definition is None:
-            raise DefinitionError(Problem("PROJECT_001", f"project '{self.project}' is not in the catalog {path}"))
-        return loaded.catalog, definition
+            problems = explain_missing(loaded.catalog, loaded, self.project)
+            raise get_error_class(problems[0].code)(problems)
+        return loaded, definition
 
     def _choose_period(self, context: Context, catalog: Catalog, definition: Definition[Project]) -> str:
         from airflow_provider_runtime.core.planning.run_period import get_project_periods
@@ -138,7 +138,7 @@ class ResolveOperator(BaseOperator):
         return choose_period(context, get_project_periods(catalog, definition), definition.model.level, self.period)
 
     def _build(
-        self, hook: RuntimeHook, catalog: Catalog, definition: Definition[Project], period: str, registry: Registry
+        self, hook: RuntimeHook, loaded: LoadResult, definition: Definition[Project], period: str, registry: Registry
     ) -> Snapshot:
         from airflow_provider_runtime.core.planning.snapshot_builder import ResolveOptions, build_snapshot
 
@@ -153,7 +153,7 @@ class ResolveOperator(BaseOperator):
             deploy_mode="cluster" if self.deploy_mode == "cluster" else "client",
         )
         return build_snapshot(
-            catalog, definition.model.id, period, options, registry=registry, read_credential=read_secret
+            loaded, definition.model.id, period, options, registry=registry, read_credential=read_secret
         )
 
     def _await_previous(

@@ -11,13 +11,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
+from airflow_provider_runtime.core.catalog.loader import LoadResult
 from airflow_provider_runtime.core.errors import Location, Problem, RuntimeProviderError, raise_problems
 from airflow_provider_runtime.core.model.plan import PlanColumn, PlanLocation
 from airflow_provider_runtime.core.model.scenario import Scenario
 from airflow_provider_runtime.core.planning.periods import make_period_index
 from airflow_provider_runtime.core.planning.snapshot import Snapshot
 from airflow_provider_runtime.core.planning.snapshot_builder import LocationRequest, ResolveOptions, build_snapshot
-from airflow_provider_runtime.core.planning.validation import get_catalog_for_project
 from airflow_provider_runtime.scenarios.compare import Mismatch
 from airflow_provider_runtime.scenarios.data import check_data, find_data, make_locations
 from airflow_provider_runtime.scenarios.expectations import (
@@ -83,8 +83,7 @@ class ScenarioRunner:
         return "failed", "; ".join(mismatch.message for mismatch in mismatches[:8]), tuple(mismatches), ()
 
     def _compare(self, loaded: LoadedScenario, scenario: Scenario) -> list[Mismatch]:
-        catalog = get_catalog_for_project(load_scenario_catalog(loaded), scenario.run.project)
-        snapshot = make_snapshot(loaded, scenario, catalog)
+        snapshot = make_snapshot(loaded, scenario, load_scenario_catalog(loaded))
         expected = scenario.expect
         mismatches = []
         if expected.snapshot is not None:
@@ -121,9 +120,8 @@ class ScenarioRunner:
         }
 
 
-def make_snapshot(loaded: LoadedScenario, scenario: Scenario, catalog: Catalog) -> Snapshot:
+def make_snapshot(loaded: LoadedScenario, scenario: Scenario, definitions: LoadResult) -> Snapshot:
     """Resolve a scenario's run, with its data in place of what the resolvers choose."""
-    raise_problems(check_data(loaded, catalog))
 
     def locate(request: LocationRequest, chosen: tuple[PlanLocation, ...]) -> tuple[PlanLocation, ...]:
         entries = find_data(scenario.data, request.dataset, request.table)
@@ -131,10 +129,12 @@ def make_snapshot(loaded: LoadedScenario, scenario: Scenario, catalog: Catalog) 
 
     options = ResolveOptions(
         as_of=scenario.run.as_of,
-        run_timestamp=scenario.run.timestamp or find_default_timestamp(catalog, scenario),
+        run_timestamp=scenario.run.timestamp or find_default_timestamp(definitions.catalog, scenario),
         allow_closed=True,
     )
-    return build_snapshot(catalog, scenario.run.project, scenario.run.period, options, locate=locate)
+    snapshot = build_snapshot(definitions, scenario.run.project, scenario.run.period, options, locate=locate)
+    raise_problems(check_data(loaded, definitions.catalog))
+    return snapshot
 
 
 def find_default_timestamp(catalog: Catalog, scenario: Scenario) -> datetime | None:

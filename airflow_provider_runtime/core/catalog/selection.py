@@ -113,7 +113,7 @@ def _list_lookups(definition: Definition[Dataset]) -> list[str]:
 
 
 def _list_references(definition: Definition[Project]) -> list[str]:
-    found = [definition.model.input_dataset_id]
+    found = [definition.model.input_dataset_id, *definition.model.resolver_overrides]
     for operation in definition.model.operations:
         if isinstance(operation, UpdateOperation):
             found += [join.dataset_id for join in operation.arguments.joins]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from airflow_provider_runtime.core.model.base import Day, Model, Name, NonEmptyText, Text, Version
+from airflow_provider_runtime.core.moments import EXAMPLE, read_moment
 
 INLINE_KINDS = {
     "calendars": "calendar",
@@ -26,14 +27,11 @@ def read_as_moment(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
+        return read_moment(value)
+    except ValueError as error:
         raise PydanticCustomError(
-            "definition",
-            "{found} is no timestamp",
-            {"found": repr(value), "hint": "write it like 2026-02-01T00:00:00Z"},
+            "definition", "{reason}", {"reason": str(error), "hint": f"write it like {EXAMPLE}"}
         ) from None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def read_as_pattern(value: Any) -> Any:

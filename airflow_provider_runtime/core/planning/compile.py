@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from airflow_provider_runtime.core.catalog.definition import format_path
 from airflow_provider_runtime.core.errors import Location
@@ -69,27 +70,13 @@ class _Compiler:
 
     def _compile_update(self, operation: CheckedOperation) -> PlanOperation:
         return PlanUpdate(
-            type="update",
-            seq=operation.seq,
-            name=operation.operation.name,
-            mark=self._mark(operation, ()),
-            where=self._compile_where(operation),
-            joins=self._compile_joins(operation),
-            where_aliases=_list_where_aliases(operation),
-            columns_after=make_plan_columns(operation.columns_after),
+            **self._compile_selection(operation),
             assignments=self._compile_expressions(operation, operation.expressions),
         )
 
     def _compile_aggregate(self, operation: CheckedOperation) -> PlanOperation:
         return PlanAggregate(
-            type="aggregate",
-            seq=operation.seq,
-            name=operation.operation.name,
-            mark=self._mark(operation, ()),
-            where=self._compile_where(operation),
-            joins=self._compile_joins(operation),
-            where_aliases=_list_where_aliases(operation),
-            columns_after=make_plan_columns(operation.columns_after),
+            **self._compile_selection(operation),
             group_by=operation.group_by,
             aggregations=self._compile_expressions(operation, operation.expressions),
         )
@@ -97,12 +84,8 @@ class _Compiler:
     def _compile_append(self, operation: CheckedOperation) -> PlanOperation:
         assert operation.source is not None
         return PlanAppend(
-            type="append",
-            seq=operation.seq,
-            name=operation.operation.name,
-            mark=self._mark(operation, ()),
+            **self._compile_shared(operation),
             where=self._compile_where(operation, ("arguments", "source_selector")),
-            columns_after=make_plan_columns(operation.columns_after),
             source=self._use(operation.source.key),
             source_dataset_id=operation.source.dataset.model.id,
             group_by=operation.group_by,
@@ -111,35 +94,38 @@ class _Compiler:
         )
 
     def _compile_delete(self, operation: CheckedOperation) -> PlanOperation:
-        return PlanDelete(
-            type="delete",
-            seq=operation.seq,
-            name=operation.operation.name,
-            mark=self._mark(operation, ()),
-            where=self._compile_where(operation),
-            joins=self._compile_joins(operation),
-            where_aliases=_list_where_aliases(operation),
-            columns_after=make_plan_columns(operation.columns_after),
-        )
+        return PlanDelete(**self._compile_selection(operation))
 
     def _compile_output(self, operation: CheckedOperation) -> PlanOperation:
         model = operation.operation
         assert isinstance(model, OutputOperation)
         return PlanOutput(
-            type="output",
-            seq=operation.seq,
-            name=model.name,
-            mark=self._mark(operation, ()),
-            where=self._compile_where(operation),
-            joins=self._compile_joins(operation),
-            where_aliases=_list_where_aliases(operation),
-            columns_after=make_plan_columns(operation.columns_after),
+            **self._compile_selection(operation),
             columns=make_plan_columns(operation.output_columns),
             include_deleted=model.arguments.include_deleted,
             write_mode=model.arguments.write_mode,
             destination=self.destinations[operation.seq],
             slice=self.slices.get(operation.seq),
         )
+
+    def _compile_shared(self, operation: CheckedOperation) -> dict[str, Any]:
+        """Return what every operation of a plan has."""
+        return {
+            "type": operation.operation.type,
+            "seq": operation.seq,
+            "name": operation.operation.name,
+            "mark": self._mark(operation, ()),
+            "columns_after": make_plan_columns(operation.columns_after),
+        }
+
+    def _compile_selection(self, operation: CheckedOperation) -> dict[str, Any]:
+        """Return what an operation on rows of the working dataset has: a selector, and the joins that it needs."""
+        return {
+            **self._compile_shared(operation),
+            "where": self._compile_where(operation),
+            "joins": self._compile_joins(operation),
+            "where_aliases": _list_where_aliases(operation),
+        }
 
     def _compile_where(self, operation: CheckedOperation, path: Path = ("selector",)) -> str | None:
         if operation.where is None:

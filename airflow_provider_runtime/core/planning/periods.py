@@ -95,6 +95,9 @@ class PeriodIndex(ABC):
     def list_range(self, text: str, level: str) -> tuple[Period, ...]:
         """Return the periods of `X`, or of `X..Y` with both ends, in order."""
         first_text, separator, last_text = text.partition(RANGE_SEPARATOR)
+        if separator and not (first_text.strip() and last_text.strip()):
+            shown = text[:_LONGEST_SHOWN]
+            raise self._error(f"the range {shown!r} has only one end", "name the first and the last period: X..Y")
         first = self.get_period(first_text.strip(), level)
         if not separator:
             return (first,)
@@ -200,12 +203,14 @@ class GregorianIndex(PeriodIndex):
             period = self.find_next(period)
 
     def _suggest(self, identifier: str, level: str | None) -> str:
-        found = re.fullmatch(r"([0-9]{4})[-/.]?([0-9]{1,2})", identifier)
-        if found and level in (None, "month") and 1 <= int(found[2]) <= 12:
-            return f"did you mean '{found[1]}-{int(found[2]):02}'?"
-        quarter = re.fullmatch(r"([0-9]{4})-?q?([1-4])", identifier, re.IGNORECASE)
-        if quarter and level in (None, "quarter"):
-            return f"did you mean '{quarter[1]}-Q{quarter[2]}'?"
+        near = []
+        if found := re.fullmatch(r"([0-9]{4})[-/.]?([0-9]{1,2})", identifier):
+            near.append(("month", f"{found[1]}-{int(found[2]):02}"))
+        if found := re.fullmatch(r"([0-9]{4})-?q?([1-4])", identifier, re.IGNORECASE):
+            near.append(("quarter", f"{found[1]}-Q{found[2]}"))
+        for name, candidate in near:
+            if level in (None, name) and self._find_at(candidate, name):
+                return f"did you mean '{candidate}'?"
         shown = [f"a {name} is written like {example}" for name, example in self._EXAMPLES if level in (None, name)]
         return "; ".join(shown)
 

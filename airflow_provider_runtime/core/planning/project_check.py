@@ -116,7 +116,7 @@ class ProjectChecks:
 
 def _check(catalog: Catalog, definition: Definition[Project], checks: ProjectChecks) -> CheckedProject:
     """Walk through the operations until the types of added columns are settled."""
-    opening = _check_seqs(definition)
+    opening = [*_check_seqs(definition), *_check_overrides(catalog, definition)]
     source = _check_input(definition, checks, opening)
     if source is None:
         is_broken = catalog.is_broken("dataset", definition.model.input_dataset_id)
@@ -191,6 +191,18 @@ def _check_seqs(definition: Definition[Project]) -> list[Problem]:
                 )
             )
         seen.setdefault(operation.seq, operation.name)
+    return problems
+
+
+def _check_overrides(catalog: Catalog, definition: Definition[Project]) -> list[Problem]:
+    """Return a problem for each override of a dataset that does not exist: it would never take effect."""
+    problems = []
+    for name in definition.model.resolver_overrides:
+        answer = find_dataset_version(catalog, name, None)
+        if answer.reason == "not_found" and catalog.find_registration(name) is None:
+            message = f"resolver_overrides names an unknown dataset '{name}'"
+            place = definition.locate("resolver_overrides", name, key=True)
+            problems.append(Problem("CATALOG_004", message, answer.hint, place))
     return problems
 
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult
+from airflow_provider_runtime.core.catalog.rules_secrets import URL_LOGIN
 from airflow_provider_runtime.core.errors import (
     DefinitionError,
     Location,
@@ -46,7 +47,7 @@ from airflow_provider_runtime.core.planning.pinning import (
     pin_table,
     report_unregistered,
 )
-from airflow_provider_runtime.core.planning.project_check import check_project, check_runnable
+from airflow_provider_runtime.core.planning.project_check import check_runnable
 from airflow_provider_runtime.core.planning.registered import infer_output_schema
 from airflow_provider_runtime.core.planning.resolution import ResolveContext, ResolvedTable, resolve_table
 from airflow_provider_runtime.core.planning.resolver_choice import ResolverChoice, choose_resolver
@@ -67,7 +68,7 @@ from airflow_provider_runtime.core.planning.snapshot_document import (
     hide_secrets,
     make_plan_table,
 )
-from airflow_provider_runtime.core.planning.validation import choose_needed, explain_missing
+from airflow_provider_runtime.core.planning.validation import check_needed, explain_missing
 from airflow_provider_runtime.core.registry.ports import Registry, UsedDefinition
 
 DEFAULT_SLICE_STORE = ".runtime/slices"
@@ -158,8 +159,7 @@ class _Builder:
         """Make every choice, and raise all problems together."""
         run_timestamp = _to_utc(self.options.run_timestamp or datetime.now(UTC))
         known = add_registered_versions(self.catalog, self.definition, self.registry)
-        checked = check_project(known, self.definition)
-        found = (*choose_needed(self.loaded, checked), *checked.problems)
+        checked, found = check_needed(known, self.loaded, self.definition)
         self.problems += [problem for problem in found if problem.severity == "error"]
         self._check_status()
         context = self._make_context(identifier, run_timestamp)
@@ -395,6 +395,9 @@ class _Builder:
 
 def make_store_uri(store: str) -> str:
     """Return a store's address: a URI as it is, a local folder as an absolute path."""
+    if URL_LOGIN.search(store):
+        hint = "let the storage's own configuration hold it: the address is written into every snapshot"
+        raise DefinitionError(Problem("CATALOG_002", "the address of the slice store contains a password", hint))
     return make_uri(Path(), store)
 
 

@@ -55,19 +55,19 @@ def load_checked_project(root: Path, reference: str) -> CheckedProject:
     return checked
 
 
-def get_catalog_for_project(loaded: LoadResult, project: str) -> Catalog:
-    """Return the catalog for a run of a project; raise what is wrong with the definitions that it needs."""
-    raise_problems(_check_one(loaded.catalog, loaded, project)[1])
-    return loaded.catalog
-
-
 def _check_one(
     catalog: Catalog, loaded: LoadResult, reference: str
 ) -> tuple[CheckedProject | None, tuple[Problem, ...]]:
-    """Check a project, and the projects whose registered datasets it reads."""
     definition = catalog.find_project(reference)
     if definition is None:
         return None, explain_missing(catalog, loaded, reference)
+    return check_needed(catalog, loaded, definition)
+
+
+def check_needed(
+    catalog: Catalog, loaded: LoadResult, definition: Definition[Project]
+) -> tuple[CheckedProject, tuple[Problem, ...]]:
+    """Check a project, and the projects whose registered datasets it reads; `loaded` knows what could not be read."""
     checks = ProjectChecks(catalog)
     checked = checks.check(definition)
     needed = [problem for found in checks.list_checked() for problem in choose_needed(loaded, found)]

@@ -75,7 +75,7 @@ def list_datasets(store: Store) -> list[DatasetSummary]:
 def _is_same(current: SliceRow, attempt: Attempt, write: SliceWrite) -> bool:
     if (current.snapshot_sha256, current.output_seq) != (attempt.snapshot_sha256, write.output_seq):
         return False
-    # A snapshot gives the same rows again unless its files changed meanwhile; where nobody can tell, it may have been so.
+    # A snapshot gives the same rows again unless its files have changed; where nobody can tell, they may have.
     return write.content is not None and (current.rows, current.content) == (write.rows, write.content)
 
 

@@ -67,3 +67,20 @@ def test_resolve_with_a_registry_sees_its_period_status(folder: Path) -> None:
 )
 def test_resolve_used_wrongly_exits_with_2(folder: Path, arguments: tuple[str, ...]) -> None:
     assert invoke(*arguments).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "reason"),
+    [
+        ("1960-01-01", "before 1970"),
+        ("1970-01-01T00:00:00+05:00", "before 1970"),
+        ("9999-12-31T23:59:59-14:00", "outside the years"),
+        ("0001-01-01T00:00:00+14:00", "outside the years"),
+        ("yesterday", "no timestamp"),
+    ],
+)
+def test_timestamp_that_no_run_can_have_is_wrong_usage(folder: Path, timestamp: str, reason: str) -> None:
+    result = invoke("--period", "2026-01", "--timestamp", timestamp)
+    assert result.exit_code == 2
+    assert reason in result.output
+    assert not (folder / ".runtime").exists()

@@ -91,6 +91,17 @@ def test_gregorian_month_without_zero_suggests_the_right_one() -> None:
     assert "a month is written like 2026-01" in get_hint(INDEX, "January", "month")
 
 
+@pytest.mark.parametrize("identifier", ["0000-01", "000001", "2026-13", "2026-0"])
+def test_hint_is_a_period_that_exists(identifier: str) -> None:
+    assert "did you mean" not in get_hint(INDEX, identifier, "month")
+
+
+@pytest.mark.parametrize("text", ["2026-01..", "..2026-01", ".."])
+def test_range_with_one_end_says_so(text: str) -> None:
+    with pytest.raises(PeriodError, match="only one end"):
+        INDEX.list_range(text, "month")
+
+
 def test_period_of_another_level_names_what_to_use() -> None:
     text = get_hint(INDEX, "2026-Q1", "month")
     assert "is a quarter, expected a month" in text

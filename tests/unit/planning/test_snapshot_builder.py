@@ -339,3 +339,26 @@ def test_catalog_that_was_loaded_can_be_resolved_without_its_problems() -> None:
     assert build_snapshot(loaded.catalog, "p1", "2026-01", OPTIONS).sha256 == resolve(RESOLVER, write_project()).sha256
     with pytest.raises(RuntimeProviderError):
         build_snapshot(loaded.catalog, "p1", "2026-01", replace(OPTIONS, version=9))
+
+
+def test_override_of_a_dataset_that_does_not_exist_is_refused_with_the_nearest_name() -> None:
+    (problem,) = list_problems(RESOLVER, write_project(resolver_overrides="{FX rate: lake-resolver}"))
+    assert (problem.code, problem.location.field) == ("CATALOG_004", "resolver_overrides.FX rate")
+    assert "unknown dataset 'FX rate'" in problem.message
+    assert problem.hint == "did you mean 'FX rates'?"
+
+
+def test_mistakes_of_the_project_that_registers_the_input_are_told() -> None:
+    broken = write_project(CONVERT.replace("fx.rate", "fx.rat") + OUTPUT)
+    reader = write_project(OUTPUT.replace(", register_as_dataset: Converted GL", ""), id="p3", name="reader")
+    reader = reader.replace("input_dataset_id: gl", "input_dataset_id: Converted GL")
+    problems = list_problems(RESOLVER, broken, reader, project="reader")
+    assert [(problem.code, problem.location.project) for problem in problems] == [("JOIN_008", "conversion")]
+
+
+def test_store_with_a_password_in_its_address_is_refused_without_showing_it() -> None:
+    (problem,) = list_problems(
+        RESOLVER, write_project(), options=replace(OPTIONS, slice_store="s3a://me:hunter2@bucket/slices")
+    )
+    assert problem.code == "CATALOG_002"
+    assert "hunter2" not in str(problem)

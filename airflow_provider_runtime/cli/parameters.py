@@ -1,0 +1,51 @@
+"""Values on the command line: days, moments, settings of Spark."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+import click
+
+from airflow_provider_runtime.core.moments import read_moment
+
+
+class Day(click.ParamType[date]):
+    """An ISO date."""
+
+    name = "date"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> date:
+        """Read the date."""
+        try:
+            return value if isinstance(value, date) else date.fromisoformat(str(value))
+        except ValueError:
+            self.fail(f"'{value}' is no date; write it like 2026-01-31", param, ctx)
+
+
+class Moment(click.ParamType[datetime]):
+    """An ISO timestamp; without a zone it is UTC."""
+
+    name = "timestamp"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """Read the timestamp."""
+        try:
+            return value if isinstance(value, datetime) else read_moment(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Setting(click.ParamType[tuple[str, str]]):
+    """A setting of Spark, as KEY=VALUE."""
+
+    name = "setting"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        """Split key and value."""
+        if isinstance(value, tuple):
+            return value
+        key, separator, setting = str(value).partition("=")
+        if not separator or not key.strip():
+            # The value may hold a secret, which is not repeated.
+            self.fail("a setting is written KEY=VALUE", param, ctx)
+        return key.strip(), setting

@@ -1,0 +1,24 @@
+"""Moments that a run can have."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+EXAMPLE = "2026-02-01T00:00:00Z"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def read_moment(text: str) -> datetime:
+    """Return the moment that a text in ISO form stands for, UTC without a zone; ValueError says what is wrong."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"'{text}' is no timestamp; write it like {EXAMPLE}") from None
+    try:
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"'{text}' lies outside the years 1970 to 9999 in UTC") from None
+    if moment < _EPOCH:
+        # Row ids count the milliseconds since then.
+        raise ValueError(f"'{text}' lies before 1970; a run cannot be that early")
+    return moment
