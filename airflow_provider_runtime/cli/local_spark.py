@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_runtime.core.errors import InfrastructureError, Problem
+from airflow_provider_runtime.fast_start.home import QuickHome, find_quick_home, make_quick_environment
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,11 +30,9 @@ QUIET = {
 
 def start_spark(master: str, conf: Mapping[str, str], *, app_name: str = "airflow-runtime") -> SparkSession:
     """Start Spark with our settings; a missing pyspark or Java is an error that says what to install."""
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError as error:
+    if find_spec("pyspark") is None:
         hint = "install it with: pip install 'airflow-provider-runtime[spark]'"
-        raise InfrastructureError(Problem("INFRA_001", "pyspark is not installed", hint)) from error
+        raise InfrastructureError(Problem("INFRA_001", "pyspark is not installed", hint))
     from spark_jobs.session import configure_session
 
     if master.startswith("local"):
@@ -40,16 +42,60 @@ def start_spark(master: str, conf: Mapping[str, str], *, app_name: str = "airflo
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
     # Executors on this machine must run the very Python that runs us.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.master(master).appName(app_name)
-    for key, value in {**QUIET, **conf}.items():
-        builder = builder.config(key, value)
+    settings = {**QUIET, **conf, "spark.app.name": app_name, "spark.master": master}
+    home = find_quick_home(os.environ) if master.startswith("local") else None
     try:
-        spark = builder.getOrCreate()
+        spark = _start_session(settings, home)
     except Exception as error:
         hint = "Spark needs Java 17 or later: set JAVA_HOME to one"
         raise InfrastructureError(Problem("INFRA_001", f"Spark did not start: {_first_line(error)}", hint)) from error
     configure_session(spark)
     return spark
+
+
+def _start_session(settings: Mapping[str, str], home: QuickHome | None) -> SparkSession:
+    """Start Spark the quick way if there is one, and again the plain way if that should fail."""
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    texts = [f"{key}={value}" for key, value in settings.items()]
+    quick = make_quick_environment(settings["spark.master"], texts, os.environ, home)
+    try:
+        with _environment(quick):
+            spark = builder.getOrCreate()
+    except Exception:
+        if home is None or home.archive is None:
+            raise
+        home.discard_archive()
+        return builder.getOrCreate()
+    if home is not None and home.needs_training:
+        atexit.register(_train_later, home)
+    return spark
+
+
+def _train_later(home: QuickHome) -> None:
+    from airflow_provider_runtime.fast_start.training import train_later
+
+    if train_later(home):
+        note = "Spark will start quicker from now on: a process in the background prepares that, once (see `warmup`)"
+        print(note, file=sys.stderr)  # noqa: T201
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set variables for the process that is started meanwhile."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def _first_line(error: Exception) -> str:

@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "periods": "Show periods; close, lock or reopen them.",
     "runs": "List the runs that the registry knows.",
     "datasets": "List the registered datasets and their versions.",
+    "warmup": "Prepare a quicker start of Spark on this machine.",
     "schema": "Print JSON Schema for the YAML documents.",
 }
 """Every subcommand with its one-line help; the module `cli.<name>` holds it as `command`."""

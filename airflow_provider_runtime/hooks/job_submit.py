@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
@@ -9,7 +10,11 @@ from typing import Any
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
+from airflow_provider_runtime.fast_start.home import QuickHome, find_quick_home, make_quick_environment
+
 _UI_PATTERN = re.compile(r"(?:tracking URL|Spark UI|SparkUI|web UI)\D*?(https?://\S+)", re.IGNORECASE)
+_JAVA_FAILURES = (1, 134, -6)
+"""How spark-submit ends when Java stops at once or by itself; the job's own failures have other numbers."""
 
 
 class JobSubmitHook(SparkSubmitHook):
@@ -17,6 +22,7 @@ class JobSubmitHook(SparkSubmitHook):
 
     _secrets: dict[str, str]
     spark_ui_url: str | None
+    quick_home: QuickHome | None
 
     @classmethod
     def adopt(cls, hook: SparkSubmitHook, secrets: Mapping[str, str]) -> JobSubmitHook:
@@ -25,6 +31,7 @@ class JobSubmitHook(SparkSubmitHook):
         adopted.__dict__.update(hook.__dict__)
         adopted._secrets = dict(secrets)
         adopted.spark_ui_url = None
+        adopted.quick_home = None
         return adopted
 
     @property
@@ -67,6 +74,7 @@ class JobSubmitHook(SparkSubmitHook):
         finally:
             if self._submit_sp is not None and self._submit_sp.stdout is not None:
                 self._submit_sp.stdout.close()
+                self._care_for_archive(self._submit_sp.returncode)
 
     def _build_spark_submit_command(self, application: str) -> list[str]:
         command: list[str] = super()._build_spark_submit_command(application)
@@ -74,7 +82,27 @@ class JobSubmitHook(SparkSubmitHook):
         # would turn into visible settings, so nothing is added there.
         if not self.is_cluster_mode and self._secrets:
             self._env = {**(self._env or {}), **self._secrets}
+        self._env = {**(self._env or {}), **self._make_quick_environment(command)}
         return command
+
+    def _make_quick_environment(self, command: list[str]) -> dict[str, str]:
+        master = str(self._connection.get("master"))
+        if not master.startswith("local"):
+            return {}
+        environ = {**os.environ, **(self._env or {})}
+        self.quick_home = find_quick_home(environ, command[0])
+        return make_quick_environment(master, command, environ, self.quick_home)
+
+    def _care_for_archive(self, exit_code: int | None) -> None:
+        """Have the archive of classes made after the first job that worked; drop one that Java failed with."""
+        from airflow_provider_runtime.fast_start.training import train_later
+
+        if self.quick_home is None:
+            return
+        if exit_code in _JAVA_FAILURES:
+            self.quick_home.discard_archive()
+        elif exit_code == 0 and train_later(self.quick_home):
+            self.log.info("a process in the background prepares a quicker start of Spark on this machine, once")
 
     def _process_spark_submit_log(self, itr: Iterator[Any]) -> None:
         super()._process_spark_submit_log(self._watch(itr))
