@@ -1,4 +1,4 @@
-"""Secrets: read right before they are used, and kept out of every text that leaves the process.
+"""Secrets: read right before they are used.
 
 A `credential_ref` names an environment variable of the driver. `env://NAME` is that variable; `airflow://CONN_ID` is
 the variable `credential_variable` gives, which the submitting process fills. The value is a password, or a JSON
@@ -12,14 +12,11 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import quote, quote_plus
 
 from spark_jobs.errors import JobError
+from spark_jobs.redaction import hide
 
-HIDDEN = "***"
-_SHORTEST_SECRET = 4
 _NAMES_SHOWN = frozenset({"user", "username", "login", "driver", "url", "schema", "port", "host"})
-_known: set[str] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +48,6 @@ def read_credentials(ref: str | None, environment: Mapping[str, str] | None = No
         )
     hide(text)
     return _parse(ref, text)
-
-
-def hide(secret: str) -> None:
-    """Keep a secret out of everything that `redact` is applied to."""
-    if len(secret) >= _SHORTEST_SECRET:
-        _known.update({secret, quote(secret, safe=""), quote_plus(secret), json.dumps(secret)[1:-1]})
-
-
-def redact(text: str) -> str:
-    """Return a text without the secrets that this process has read."""
-    for secret in sorted(_known, key=len, reverse=True):
-        text = text.replace(secret, HIDDEN)
-    return text
 
 
 def _parse(ref: str, text: str) -> Credentials:

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from spark_jobs.redaction import redact
+
 EXIT_DEFINITION = 10
 EXIT_DATA = 11
 EXIT_INFRASTRUCTURE = 12
@@ -110,6 +112,7 @@ def quote_text(value: str) -> str:
 
 
 def shorten(text: str, limit: int = 200) -> str:
-    """Return a text on one line and of bounded length, control characters replaced."""
-    line = "".join(character if character.isprintable() else " " for character in text)
+    """Return a text on one line and of bounded length, control characters replaced and secrets hidden."""
+    # Secrets first: what is cut or replaced is not recognised any more.
+    line = "".join(character if character.isprintable() else " " for character in redact(text))
     return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -13,9 +13,10 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 
-from spark_jobs.credentials import Credentials, redact
+from spark_jobs.credentials import Credentials
+from spark_jobs.redaction import redact
 from spark_jobs.storage import Entry, join_uri, split_uri
 
 if TYPE_CHECKING:
@@ -320,6 +321,15 @@ def _get_jvm(spark: SparkSession) -> Any:
 
 def _get_hadoop_configuration(spark: SparkSession) -> Any:
     return spark._jsparkSession.sessionState().newHadoopConf()
+
+
+def is_jvm_alive(spark: SparkSession) -> bool:
+    """Tell whether the driver's Java process still answers."""
+    try:
+        _get_jvm(spark).java.lang.System.nanoTime()
+    except (Py4JError, OSError):
+        return False
+    return True
 
 
 def list_causes(failure: Exception) -> list[str]:

@@ -39,6 +39,8 @@ class Publication:
             if isinstance(operation, OutputOperation)
         }
         self._scratch: list[str] = []
+        self.begun = False
+        """Whether outputs are being swapped in: from then on a failure may leave some of them published."""
 
     def begin(self) -> None:
         """Claim every destination for this attempt."""
@@ -71,6 +73,7 @@ class Publication:
             output.check()
         for output in outputs:
             output.publish_slice()
+        self.begun = True
         for output in outputs:
             output.publish()
         for output in outputs:

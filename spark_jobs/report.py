@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from spark_jobs.credentials import redact
+from spark_jobs.redaction import redact
 from spark_jobs.storage import open_storage
 
 if TYPE_CHECKING:
@@ -87,12 +87,18 @@ class Report:
     error: ErrorReport | None = None
     errors: tuple[ErrorReport, ...] = ()
     """All problems, `error` being the first of them."""
+    cut_short: bool = False
+    """Whether it failed while outputs were swapped in: some may be published, and the retry completes them."""
     exit_code: int = 0
     report_version: int = REPORT_VERSION
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON's own kinds of values, without any secret."""
-        document: dict[str, Any] = json.loads(redact(json.dumps(asdict(self), ensure_ascii=False)))
+        # Only texts from outside can hold a secret; a count, a key or a digest that looks like one must stay.
+        document: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        for error in (document["error"], *document["errors"]):
+            if error is not None:
+                error.update({name: redact(error[name]) for name in ("message", "hint") if error[name] is not None})
         return document
 
 

@@ -13,11 +13,13 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from spark_jobs.credentials import read_options, redact
+from spark_jobs.credentials import read_options
 from spark_jobs.errors import EXIT_INFRASTRUCTURE, JobError, shorten
 from spark_jobs.executor import execute
+from spark_jobs.jvm import is_jvm_alive
 from spark_jobs.publish import Publication
 from spark_jobs.report import OutputReport, Report, make_error_reports, write_report
 from spark_jobs.session import configure_session
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from spark_jobs.report import OperationReport
 
 Progress = Callable[[str], None]
+LONGEST_LINE = 2000
 
 
 class Publisher(Protocol):
@@ -73,7 +76,12 @@ def run_snapshot(
 
     `before_publish` is called when all operations have succeeded; what it raises stops the publication.
     """
-    tell = progress or _print_line
+    say = progress or _print_line
+
+    def tell(text: str) -> None:
+        # What comes from data or names cannot make two lines of one.
+        say(shorten(text, LONGEST_LINE))
+
     started = time.monotonic()
     operations: list[OperationReport] = []
     sinks: Publication | None = None
@@ -87,11 +95,13 @@ def run_snapshot(
             before_publish()
         outputs = sinks.publish()
     except Exception as failure:  # noqa: BLE001 - whatever fails is told in the report
-        error = failure if isinstance(failure, JobError) else _explain(failure, snapshot)
+        error = failure if isinstance(failure, JobError) else _explain(failure, snapshot, spark)
         if sinks is not None:
             sinks.abandon()
-        tell(f"failed: {redact(str(error))}")
-        return _make_failure(snapshot.sha256, attempt, error, snapshot, operations, time.monotonic() - started)
+        tell(f"failed: {error}")
+        failure_seconds = time.monotonic() - started
+        failed = _make_failure(snapshot.sha256, attempt, error, snapshot, operations, failure_seconds)
+        return replace(failed, cut_short=sinks is not None and sinks.begun)
     published = time.monotonic()
     for output in outputs:
         tell(f"published {output.rows} rows to {output.destination}")
@@ -137,7 +147,7 @@ def _start_session(snapshot: Snapshot | None) -> SparkSession:
     try:
         return SparkSession.builder.appName(name).getOrCreate()
     except Exception as failure:
-        reason = shorten(redact(str(failure)))
+        reason = shorten(str(failure))
         raise JobError("INFRA_001", f"Spark did not start: {reason}", hint="see the log of the driver") from failure
 
 
@@ -155,11 +165,14 @@ def _read(uri: str, spark: SparkSession | None) -> bytes:
         raise JobError("SNAPSHOT_001", f"the snapshot {uri} cannot be read: {reason}", hint=hint) from failure
 
 
-def _explain(failure: Exception, snapshot: Snapshot) -> JobError:
+def _explain(failure: Exception, snapshot: Snapshot, spark: SparkSession) -> JobError:
+    if not is_jvm_alive(spark):
+        hint = "it was killed, or ran out of memory: see the log of the driver, then run it again"
+        return JobError("INFRA_001", "the Java process of the Spark driver has ended", hint=hint)
     try:
         return translate(failure, snapshot.plan)
     except Exception as unexplained:  # noqa: BLE001 - the report must be written whatever happens
-        text = shorten(redact(f"{type(unexplained).__name__}: {unexplained}"))
+        text = shorten(f"{type(unexplained).__name__}: {unexplained}")
         return JobError("INFRA_001", f"the job failed: {text}", hint="see the log of the driver")
 
 
@@ -209,9 +222,7 @@ def _deliver(report: Report, uri: str | None, spark: SparkSession | None) -> int
 
 
 def _print_line(text: str) -> None:
-    """Print one line of progress; what comes from data or names cannot make two of it."""
-    line = shorten(redact(text), 2000)
-    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {line}\n")
+    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {shorten(text, LONGEST_LINE)}\n")
     sys.stderr.flush()
 
 

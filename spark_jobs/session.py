@@ -57,12 +57,18 @@ def configure_session(spark: SparkSession) -> None:
     """Set what results depend on, and as many shuffle partitions as a single machine has use for."""
     # Spark's Python side logs failing queries with values of the data in them.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    # py4j logs to the root logger, with its stack, that Java does not answer; what follows from it is told anyway.
+    logging.getLogger().addFilter(_is_not_from_py4j)
     for key, value in SETTINGS.items():
         if _read_setting(spark, key) != value:
             spark.conf.set(key, value)
     cores = _count_local_cores(spark.conf.get("spark.master", "") or "")
     if cores and spark.conf.get("spark.sql.shuffle.partitions") == DEFAULT_SHUFFLE_PARTITIONS:
         spark.conf.set("spark.sql.shuffle.partitions", str(2 * cores))
+
+
+def _is_not_from_py4j(record: logging.LogRecord) -> bool:
+    return "py4j" not in record.pathname
 
 
 def _read_setting(spark: SparkSession, key: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -43,6 +44,8 @@ class RunResult:
     snapshot: Snapshot | None = None
     snapshot_uri: str | None = None
     rows_in: int | None = None
+    cut_short: bool = False
+    """Whether it failed while it published, so that some outputs may be there already."""
 
     @property
     def succeeded(self) -> bool:
@@ -93,9 +96,12 @@ class LocalRunner:
         return self.start_spark()
 
     def stop(self) -> None:
-        """Stop Spark if it was started."""
+        """Stop Spark if it was started; one whose Java process has died cannot be stopped any more."""
         if self._spark_started:
-            self.spark.stop()
+            from py4j.protocol import Py4JError
+
+            with contextlib.suppress(Py4JError, OSError):
+                self.spark.stop()
 
     def execute(self, snapshot: Snapshot, snapshot_uri: str) -> RunResult:
         """Execute a snapshot under a lease of its own, and register what it wrote."""
@@ -147,7 +153,10 @@ class LocalRunner:
             error = read_job_error(job_report, snapshot)
             fail_attempt(self.registry, attempt, job_report["error"], job_report)
             result = public_report(job_report, ())
-            return RunResult(snapshot.period_identifier, result, problems=error.problems, snapshot=snapshot)
+            cut_short = bool(job_report.get("cut_short"))
+            return RunResult(
+                snapshot.period_identifier, result, problems=error.problems, snapshot=snapshot, cut_short=cut_short
+            )
         registrations = finish_attempt(self.registry, attempt, snapshot.document, job_report)
         report = public_report(job_report, registrations)
         report["timings"]["total_seconds"] = round(time.monotonic() - started, 3)

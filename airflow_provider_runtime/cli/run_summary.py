@@ -22,7 +22,8 @@ def print_result(result: RunResult, catalog: Path | None) -> None:
     """Print the summary of a run, or why it failed."""
     if not result.succeeded:
         what = f"{result.period}: failed" if result.period else "failed"
-        click.echo(f"{what}, nothing was published", err=True)
+        done = " while it published: run it again to complete that" if result.cut_short else ", nothing was published"
+        click.echo(f"{what}{done}", err=True)
         shown = [add_source_line(problem, catalog) for problem in result.problems]
         click.echo(render_problems(shown, wants_color(sys.stderr)), err=True, color=True)
         return

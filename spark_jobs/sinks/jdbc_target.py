@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from spark_jobs.credentials import Credentials, redact
+from spark_jobs.credentials import Credentials
 from spark_jobs.errors import JobError
 from spark_jobs.jvm import Database, DatabaseError, connect_database
+from spark_jobs.redaction import redact
 from spark_jobs.sinks.attempts import Attempt
 from spark_jobs.sinks.dialects import Dialect, find_dialect
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
-from spark_jobs.credentials import read_credentials, read_options, redact
+from spark_jobs.credentials import read_credentials, read_options
 from spark_jobs.errors import JobError, shorten
 from spark_jobs.jvm import list_causes
+from spark_jobs.redaction import redact
 from spark_jobs.report import OutputReport, SliceReport
 from spark_jobs.sinks.attempts import Attempt, StagingArea
 from spark_jobs.sinks.jdbc import JdbcOutput
