@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
 
 from spark_jobs.credentials import Credentials
 from spark_jobs.redaction import redact
@@ -329,6 +330,9 @@ def is_jvm_alive(spark: SparkSession) -> bool:
         _get_jvm(spark).java.lang.System.nanoTime()
     except (Py4JError, OSError):
         return False
+    except PySparkException:
+        # Spark Connect has no Java process here.
+        return True
     return True
 
 

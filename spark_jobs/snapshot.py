@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 from urllib.parse import unquote, urlparse
 
+from spark_jobs.compiled_sql import check_plan
 from spark_jobs.errors import JobError
 
 if TYPE_CHECKING:
@@ -267,8 +268,9 @@ def parse_snapshot(content: bytes, sha256: str) -> Snapshot:
             hint="resolve again; a snapshot never changes after it was written",
         )
     try:
-        document = json.loads(content)
-        return build_snapshot(document, found)
+        snapshot = build_snapshot(json.loads(content), found)
+        check_plan(snapshot.plan)
+        return snapshot
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise JobError("SNAPSHOT_001", f"the snapshot is not one that this job can read: {error}") from error
 

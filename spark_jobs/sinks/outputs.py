@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
+from spark_jobs.columns import quote_name
 from spark_jobs.credentials import read_credentials, read_options
 from spark_jobs.errors import JobError, shorten
 from spark_jobs.jvm import list_causes
@@ -158,7 +159,7 @@ class Output:
 
     def read_staged(self, staged: StagedFiles) -> DataFrame:
         """Return the staged Parquet rows, typed as the output's columns."""
-        schema = ", ".join(f"`{column.name}` {column.type}" for column in self.operation.columns)
+        schema = ", ".join(f"{quote_name(column.name)} {column.type}" for column in self.operation.columns)
         return self.spark.read.schema(schema).parquet(staged.uri)
 
     def _find_write_failure(self, failure: Exception) -> str | None:

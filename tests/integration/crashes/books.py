@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -195,11 +195,11 @@ class Books:
             names = [column.name for column in cursor.description or ()]
             return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
-    def read_registered(self) -> list[dict[str, Any]]:
-        """Return the rows of the registered dataset's latest version."""
-        version = self.registry.find_version(REGISTERED)
+    def read_registered(self, number: int | None = None) -> list[dict[str, Any]]:
+        """Return the rows of a version of the registered dataset, by default the latest, ordered."""
+        version = self.registry.find_version(REGISTERED, number)
         assert version is not None
-        return [row for item in version.slices for row in read_parquet(Path(item.uri.removeprefix("file://")))]
+        return order(row for item in version.slices for row in read_parquet(Path(item.uri.removeprefix("file://"))))
 
     def connect(self) -> psycopg.Connection[Any]:
         """Open a connection to the warehouse."""
@@ -207,12 +207,16 @@ class Books:
 
     def read_all(self) -> dict[str, list[dict[str, Any]]]:
         """Return the rows at every place, ordered."""
-        found = {
-            "lake": self.read_lake(),
-            "warehouse": self.read_warehouse(),
+        return {
+            "lake": order(self.read_lake()),
+            "warehouse": order(self.read_warehouse()),
             "registered": self.read_registered(),
         }
-        return {place: sorted(rows, key=lambda row: (row["_period"], row["_row_id"])) for place, rows in found.items()}
+
+
+def order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows by period and id."""
+    return sorted(rows, key=lambda row: (row["_period"], row["_row_id"]))
 
 
 def read_parquet(folder: Path) -> list[dict[str, Any]]:

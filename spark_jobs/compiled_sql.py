@@ -1,0 +1,90 @@
+"""What SQL a snapshot may hold: what the expression language compiles to, and nothing else.
+
+Spark SQL can call any Java method and read any file. A snapshot that was not made by this program could ask for that,
+so every text of SQL in it is taken apart, and anything that the compiler never writes is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from spark_jobs.errors import shorten
+
+if TYPE_CHECKING:
+    from spark_jobs.snapshot import Plan
+
+_TOKEN = re.compile(
+    r"\s+|/\*@[^*]*\*/"
+    r"|(?P<name>`(?:[^`]|``)*`)|(?P<text>'(?:[^'\\]|\\.)*')|(?P<word>[A-Za-z_]\w*)"
+    r"|[0-9]+(?:\.[0-9]+)?(?:BD|L)?(?!\w)|->|(?P<sign>[()\[\],.+\-*/%<>=~!])",
+    re.DOTALL | re.ASCII,
+)
+_TYPE = re.compile(r"string|bigint|boolean|date|timestamp|decimal\([0-9]{1,2},[0-9]{1,2}\)", re.IGNORECASE)
+CALLABLE = frozenset({
+    "abs", "array", "cast", "ceil", "coalesce", "concat", "contains", "count", "date_from_unix_date", "datediff", "day",
+    "decimal", "floor", "greatest", "hex", "if", "least", "left", "length", "lower", "max", "min", "month",
+    "named_struct", "nullif", "replace", "right", "rtrim", "sum", "timestamp_micros", "transform", "translate", "trim",
+    "try_divide", "try_mod", "unhex", "unix_date", "unix_micros", "upper", "year",
+    "and", "between", "case", "div", "else", "in", "is", "not", "null", "or", "then", "when",
+})  # fmt: skip
+"""Words that may stand before an opening bracket: functions, and operators with something in brackets behind them."""
+_LITERALS = frozenset({"date", "timestamp_ltz"})
+_FORBIDDEN = frozenset({"select", "from", "table", "values", "with"})
+
+
+def check_plan(plan: Plan) -> None:
+    """Raise ValueError for SQL, and for types, that no snapshot of this program holds."""
+    for sql in _list_sql(plan):
+        if (reason := find_foreign_part(sql)) is not None:
+            raise ValueError(f"it holds SQL that no expression compiles to: {shorten(reason, 80)}")
+    for name in _list_types(plan):
+        if not _TYPE.fullmatch(name):
+            raise ValueError(f"it holds an unknown type: {shorten(name, 80)}")
+
+
+def find_foreign_part(sql: str) -> str | None:
+    """Return the first part of a text of SQL that the compiler never writes; None when there is none."""
+    position, before, before_kind = 0, "", None
+    while position < len(sql):
+        match = _TOKEN.match(sql, position)
+        if match is None:
+            return sql[position : position + 40]
+        position, token, kind = match.end(), match.group(), match.lastgroup
+        if kind is None and (token[0].isspace() or token.startswith("/*")):
+            continue
+        lowered = before.lower()
+        if (
+            (token == "(" and before_kind == "name")
+            or (token == "(" and before_kind == "word" and lowered not in CALLABLE)
+            or (kind == "text" and before_kind == "word" and lowered not in _LITERALS | CALLABLE)
+            or (kind == "word" and token.lower() in _FORBIDDEN)
+            or (token == before == "-" and sql[match.start() - 1] == "-")
+        ):
+            return before + token
+        before, before_kind = token, kind
+    return None
+
+
+def _list_sql(plan: Plan) -> Iterator[str]:
+    for operation in plan.operations:
+        if operation.where is not None:
+            yield operation.where
+        for join in operation.joins:
+            yield join.condition
+            for equality in join.equalities:
+                yield equality.row
+                yield equality.alias
+        for group in ("assignments", "aggregations", "columns"):
+            yield from (item.sql for item in getattr(operation, group, ()) if hasattr(item, "sql"))
+
+
+def _list_types(plan: Plan) -> Iterator[str]:
+    for table in plan.tables.values():
+        yield from (column.type for column in table.columns)
+    yield from (column.type for column in plan.input_columns)
+    for operation in plan.operations:
+        yield from (column.type for column in operation.columns_after)
+        for group in ("assignments", "aggregations", "columns"):
+            yield from (item.type for item in getattr(operation, group, ()))

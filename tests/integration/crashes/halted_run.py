@@ -1,0 +1,61 @@
+"""`airflow-runtime run`, in a process that sends itself a signal at a chosen step.
+
+python -m tests.integration.crashes.halted_run SIGKILL|SIGSTOP before|after STEP <arguments of run>
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from airflow_provider_runtime.cli.main import main
+
+STEPS = {
+    "begin": "airflow_provider_runtime.cli.local_run:begin_attempt",
+    "check": "airflow_provider_runtime.cli.local_run:check_attempt",
+    "seal": "spark_jobs.sinks.path:StagedFiles.seal",
+    "slice": "spark_jobs.sinks.outputs:Output.publish_slice",
+    "swap": "spark_jobs.storage:LocalStorage.exchange",
+    "table": "spark_jobs.sinks.jdbc:JdbcOutput.publish",
+    "commit": "spark_jobs.sinks.jdbc:update_row",
+    "clean": "spark_jobs.sinks.attempts:StagingArea.empty",
+    "register": "airflow_provider_runtime.cli.local_run:finish_attempt",
+}
+"""What a run does, by name, in its order."""
+
+
+def halt_at(signal_name: str, when: str, step: str) -> None:
+    module_name, _, path = STEPS[step].partition(":")
+    *owners, name = path.split(".")
+    owner: Any = import_module(module_name)
+    for part in owners:
+        owner = getattr(owner, part)
+    original: Callable[..., Any] = getattr(owner, name)
+    halted: list[str] = []
+
+    def halt() -> None:
+        if not halted:
+            halted.append(step)
+            print(f"halted {when} {step}", file=sys.stderr, flush=True)
+            os.kill(os.getpid(), signal.Signals[signal_name])
+
+    def replacement(*arguments: Any, **named: Any) -> Any:
+        if step == "commit" and "digest" not in arguments[3]:
+            return original(*arguments, **named)
+        if when == "before":
+            halt()
+        outcome = original(*arguments, **named)
+        if when == "after":
+            halt()
+        return outcome
+
+    setattr(owner, name, replacement)
+
+
+if __name__ == "__main__":
+    halt_at(*sys.argv[1:4])
+    main(["run", *sys.argv[4:]])

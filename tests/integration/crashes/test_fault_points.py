@@ -1,0 +1,113 @@
+"""Runs that die, or are stopped for a while, at a named step of publishing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.integration.crashes.books import JANUARY, REGISTERED, Books, sum_january
+from tests.integration.crashes.kills import end_group
+from tests.integration.crashes.test_kills import CONF, Rows, check_books, make_books
+from tests.integration.crashes.test_kills import undisturbed as undisturbed
+from tests.integration.postgres import JDBC_DRIVER, PostgresServer
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.integration,
+    pytest.mark.skipif(not JDBC_DRIVER.is_file(), reason=f"no PostgreSQL JDBC driver at {JDBC_DRIVER}"),
+]
+
+PROGRAM = (sys.executable, "-m", "tests.integration.crashes.halted_run")
+LONG = pytest.mark.chaos
+DEATHS = [
+    pytest.param("after", "begin", marks=LONG),
+    pytest.param("before", "seal", marks=LONG),
+    pytest.param("after", "slice", marks=LONG),
+    ("after", "swap"),
+    pytest.param("before", "commit", marks=LONG),
+    ("after", "table"),
+    pytest.param("after", "clean", marks=LONG),
+    pytest.param("before", "register", marks=LONG),
+    ("after", "register"),
+]
+
+
+@pytest.fixture
+def books(tmp_path: Path, postgres_server: PostgresServer, spark: SparkSession) -> Iterator[Books]:
+    made = make_books(tmp_path, postgres_server, "sqlite", spark)
+    yield made
+    made.registry.close()
+
+
+def start_halted(books: Books, *chosen: str) -> subprocess.Popen[str]:
+    """Start a run of January's first state, and wait until it has halted."""
+    books.write_ledger(JANUARY, 1)
+    conf = {**CONF, "spark.sql.shuffle.partitions": "3"}
+    process = books.start([*chosen, *books.command(JANUARY, 1, "local[1]", conf)], PROGRAM)
+    assert process.stderr is not None
+    said = []
+    for line in process.stderr:
+        said.append(line)
+        if line.startswith("halted "):
+            return process
+    raise AssertionError("".join(said))
+
+
+def let_go_on(process: subprocess.Popen[str]) -> str:
+    os.kill(process.pid, signal.SIGCONT)
+    _, said = process.communicate(timeout=120)
+    assert "Traceback" not in said, said
+    assert process.returncode == 1, said
+    return said
+
+
+@pytest.mark.parametrize(("when", "step"), DEATHS)
+def test_run_killed_at_a_step_is_completed_by_the_retry(
+    books: Books, spark: SparkSession, undisturbed: dict[int, Rows], when: str, step: str
+) -> None:
+    process = start_halted(books, "SIGKILL", when, step)
+    process.communicate(timeout=60)
+    end_group(process)
+    assert process.returncode == -signal.SIGKILL
+    books.run(JANUARY, 1, spark)
+    check_books(books, undisturbed[1], 1, [])
+
+
+@pytest.mark.parametrize("step", ["swap", pytest.param("commit", marks=LONG)])
+def test_run_that_was_stopped_and_replaced_publishes_nothing_when_it_goes_on(
+    books: Books, spark: SparkSession, undisturbed: dict[int, Rows], step: str
+) -> None:
+    """The retry of the same snapshot meets other data: what the old attempt still writes would be seen."""
+    process = start_halted(books, "SIGSTOP", "before", step)
+    try:
+        _, uri = books.resolve(JANUARY, 1)
+        books.snapshots[f"{JANUARY}x3"] = books.snapshots[f"{JANUARY}x1"]
+        books.run(JANUARY, 3, spark)
+        after = books.read_all()
+        assert sum_january(after["lake"]) not in {sum_january(rows["lake"]) for rows in undisturbed.values()}
+        said = let_go_on(process)
+    finally:
+        end_group(process)
+    assert "RUN_002" in said or "OUTPUT_003" in said, said
+    assert uri
+    check_books(books, after, 1, [said])
+
+
+def test_period_locked_while_its_job_runs_is_not_published(books: Books, undisturbed: dict[int, Rows]) -> None:
+    before = books.read_all()
+    process = start_halted(books, "SIGSTOP", "before", "check")
+    try:
+        books.registry.set_period_status("gregorian", JANUARY, "locked", who="auditor", reason="audit is done")
+        said = let_go_on(process)
+    finally:
+        end_group(process)
+    assert "PERIOD_002" in said
+    assert books.read_all() == before == undisturbed[2]
+    assert len(books.registry.list_versions(REGISTERED)) == 2

@@ -1,0 +1,67 @@
+"""A snapshot from elsewhere cannot make the job call anything but what expressions compile to."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_runtime.core.expr.extremes import TURNED
+from spark_jobs.compiled_sql import CALLABLE, find_foreign_part
+
+EXPRESSIONS = Path(__file__).parents[1] / "expr" / "golden" / "expressions.txt"
+COMPILER = Path(__file__).parents[3] / "airflow_provider_runtime" / "core" / "expr"
+COMPILED = [line.strip() for line in EXPRESSIONS.read_text("utf-8").splitlines() if line.startswith("    ")]
+
+
+@pytest.mark.parametrize("sql", COMPILED)
+def test_what_the_compiler_writes_is_accepted(sql: str) -> None:
+    assert find_foreign_part(sql) is None
+
+
+def test_every_function_that_the_compiler_names_may_be_called() -> None:
+    """Functions stand in the compiler's sources as `name(` inside text, or in its tables of plain calls."""
+    sources = "".join(path.read_text("utf-8") for path in (COMPILER / "spark_sql.py", COMPILER / "quotient.py"))
+    written = set(re.findall(r"f\"[^\"]*?\b([a-z_]+)\((?=[{\d])", sources))
+    from airflow_provider_runtime.core.expr.spark_sql import _PLAIN, _WIDENED
+
+    turned = {name for row in TURNED.values() for text in row[2:] for name in re.findall(r"([a-z_]+)\(", text)}
+    assert len(written) > 5
+    assert (written | set(_PLAIN.values()) | set(_WIDENED.values()) | turned) <= CALLABLE
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "reflect('java.lang.System', 'exit', 3)",
+        "java_method('java.lang.Runtime', 'getRuntime')",
+        "1L + REFLECT ('a', 'b')",
+        "`reflect`('java.lang.System', 'exit')",
+        "`reflect` /*@x*/ ('java.lang.System', 'exit')",
+        "builtin.reflect('a')",
+        "(SELECT 1)",
+        "EXISTS (SELECT * FROM csv.`/etc/passwd`)",
+        "a IN (TABLE secrets)",
+        "/* /* */ reflect('a') */ 1",
+        "/*+ BROADCAST(t) */ 1",
+        "1 -- comment",
+        "r'\\' || reflect('a', 'b') || '",
+        'concat("a", reflect("b"))',
+        "'a'; DROP TABLE x",
+        "${env:HOME}",
+        "input_file_name()",
+        "'not closed",
+        "rand()",
+        "1 = 1\u00a0reflect('a')",
+    ],
+)
+def test_what_it_never_writes_is_refused(sql: str) -> None:
+    assert find_foreign_part(sql) is not None
+
+
+@pytest.mark.parametrize(
+    "sql", ["`@w`.`reflect('a')`", "'reflect(1)'", "'it\\'s -- reflect(1)'", "`a``b` <> '\\\\'", "0L - (-1L) - -(1L)"]
+)
+def test_names_and_texts_may_hold_anything(sql: str) -> None:
+    assert find_foreign_part(sql) is None
