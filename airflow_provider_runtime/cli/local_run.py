@@ -98,7 +98,7 @@ class LocalRunner:
     def stop(self) -> None:
         """Stop Spark if it was started; one whose Java process has died cannot be stopped any more."""
         if self._spark_started:
-            from py4j.protocol import Py4JError
+            from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 
             with contextlib.suppress(Py4JError, OSError):
                 self.spark.stop()

@@ -10,6 +10,7 @@ from typing import Any
 
 from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError, SnapshotError
 from airflow_provider_runtime.core.model.period import PeriodStatus
+from airflow_provider_runtime.core.model.report import find_misfit
 from airflow_provider_runtime.core.planning.system_columns import SYSTEM_COLUMN_NAMES
 from airflow_provider_runtime.core.registry.leases import describe_holder
 from airflow_provider_runtime.core.registry.ports import (
@@ -156,9 +157,9 @@ def public_report(report: Mapping[str, Any], registrations: Sequence[Registratio
     """Return the report as `run --report` writes it."""
     versions = {registration.output_seq: registration.version for registration in registrations}
     return {
-        "run_id": report["run_id"],
+        "run_id": report.get("run_id"),
         "status": report["status"],
-        "period": report["period"],
+        "period": report.get("period"),
         "operations": [
             {key: operation.get(key) for key in REPORT_OPERATION_KEYS} for operation in report.get("operations", ())
         ],
@@ -186,6 +187,8 @@ def _list_definitions(snapshot: Mapping[str, Any]) -> tuple[UsedDefinition, ...]
 
 
 def _check_report(attempt: Attempt, report: Mapping[str, Any]) -> None:
+    if (reason := find_misfit(dict(report))) is not None:
+        raise SnapshotError(Problem("SNAPSHOT_001", f"the report is not one of this package's job: {reason}"))
     digest = str(report.get("snapshot_sha256", "")).removeprefix("sha256:")
     expected = attempt.snapshot_sha256.removeprefix("sha256:")
     if digest != expected or str(report.get("attempt")) != str(attempt.token):

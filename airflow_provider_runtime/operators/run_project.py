@@ -20,6 +20,7 @@ from airflow_provider_runtime.core.errors import (
     RuntimeProviderError,
     SnapshotError,
 )
+from airflow_provider_runtime.core.model.report import find_misfit
 from airflow_provider_runtime.failures import read_job_error, translate_errors
 from airflow_provider_runtime.hooks.credentials import AIRFLOW_PREFIX, list_references, make_environment
 from airflow_provider_runtime.hooks.job_submit import JobSubmitHook
@@ -180,10 +181,20 @@ class RunProjectOperator(SparkSubmitOperator):
         self.external_id_key = f"spark_job_id:{execution.suffix}"
         self._K8S_DRIVER_STATUS_KEY = f"k8s_driver_status:{execution.suffix}"
         self._hook = self._get_hook()
+        self._refuse_impossible_mode()
         self._refuse_secrets_on_clusters(execution)
         token = self._find_running_token(context, execution) if self._is_durable else None
         execution.resumed = token is not None
         return self._take_attempt(context, execution, token)
+
+    def _refuse_impossible_mode(self) -> None:
+        """Spark would say so too, after a start of Java and in words that a retry would follow."""
+        if not isinstance(self._hook, JobSubmitHook) or not self._hook.is_cluster_mode:
+            return
+        if self._hook.master.startswith(("local", "spark://")):
+            message = f"Spark connection '{self._conn_id}' asks for the deploy mode cluster on {self._hook.master}"
+            hint = "Spark runs Python in cluster mode on YARN and Kubernetes only: use the deploy mode client"
+            raise DefinitionError(Problem("CATALOG_004", message, hint))
 
     def _refuse_secrets_on_clusters(self, execution: _Execution) -> None:
         """A driver on a cluster has its own environment; ours would reach it only in plain sight."""
@@ -323,7 +334,10 @@ class RunProjectOperator(SparkSubmitOperator):
             return None
         try:
             report: Report = json.loads(content)
-        except ValueError:
+        except (ValueError, RecursionError):
+            return None
+        if (reason := find_misfit(report)) is not None:
+            self.log.warning("the report at %s is not one of the job: %s", execution.report_uri, reason)
             return None
         same_snapshot = str(report.get("snapshot_sha256", "")).removeprefix("sha256:") == execution.snapshot.sha256
         return report if same_snapshot and str(report.get("attempt")) == str(execution.attempt.token) else None

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_runtime.core.errors import Problem, SnapshotError
-
-SNAPSHOT_VERSION = 1
+from airflow_provider_runtime.core.model.snapshot import SNAPSHOT_VERSION, find_misfit
+from airflow_provider_runtime.core.planning.locations import hide_control_characters
 
 
 def encode_canonical(value: object) -> bytes:
@@ -61,6 +61,9 @@ class Snapshot:
         if version != SNAPSHOT_VERSION:
             message = f"snapshot version {version} is not known, expected {SNAPSHOT_VERSION}"
             raise SnapshotError(Problem("SNAPSHOT_001", message, "resolve again with this version of the package"))
+        if (reason := find_misfit(content)) is not None:
+            message = f"the snapshot is not one that this package has written: {hide_control_characters(reason)}"
+            raise SnapshotError(Problem("SNAPSHOT_001", message, "resolve again"))
         return cls(document, content, found)
 
     @property

@@ -31,6 +31,7 @@ from airflow_provider_runtime.core.model.plan import (
 )
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID, Resolver
+from airflow_provider_runtime.core.model.snapshot import SNAPSHOT_VERSION
 from airflow_provider_runtime.core.planning.checked import CheckedProject, TableUse
 from airflow_provider_runtime.core.planning.compile import (
     compile_operations,
@@ -59,7 +60,7 @@ from airflow_provider_runtime.core.planning.run_period import (
     list_period_problems,
 )
 from airflow_provider_runtime.core.planning.slices import locate_slices
-from airflow_provider_runtime.core.planning.snapshot import SNAPSHOT_VERSION, Snapshot
+from airflow_provider_runtime.core.planning.snapshot import Snapshot
 from airflow_provider_runtime.core.planning.snapshot_document import (
     TableChoice,
     describe_choice,

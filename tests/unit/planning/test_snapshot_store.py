@@ -18,9 +18,12 @@ from airflow_provider_runtime.core.planning.snapshot_store import LocalStorage, 
 DOCUMENT = {
     "snapshot_version": 1,
     "run_id": "r",
-    "project": {"id": "p"},
-    "period": {"identifier": "2026-01"},
-    "plan": {},
+    "run_timestamp": "2026-02-01T00:00:00Z",
+    "project": {"id": "p", "name": "p", "version": 1},
+    "period": {"identifier": "2026-01", "level": "month", "start_date": "2026-01-01", "end_date": "2026-01-31"},
+    "as_of": "2026-01-01",
+    "resolver_snapshot": {"input_dataset_id": "d", "input_dataset_version": 1, "resolver_id": "r"},
+    "plan": {"tables": {}, "input": "input", "input_columns": [], "operations": [], "marks": {}, "project_name": "p"},
 }
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
