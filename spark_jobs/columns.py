@@ -33,10 +33,14 @@ SYSTEM_TYPES: dict[str, str] = {
 MAX_PRECISION = 38
 _WHOLE_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
+_LARGEST_INTEGER = (1 << 63) - 1
 _DATE_TEXT = r"^\\s*\\d{4}-\\d{2}-\\d{2}\\s*$"
 _TIMESTAMP_TEXT = (
     r"^\\s*\\d{4}-\\d{2}-\\d{2}([ T]\\d{2}:\\d{2}(:\\d{2}([.]\\d{1,6})?)?(Z| ?UTC|[+-]\\d{2}(:?\\d{2})?)?)?\\s*$"
 )
+_BOOLEAN_TEXT = r"^\\s*(?i:true|false)\\s*$"
+_ROW_ID = "^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"
+_REPLACEMENT = "\ufffd"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,10 @@ class TextFormats:
     timestamp: str | None = None
     empty_is_null: bool = False
     """That an empty text is NULL where it is not one of a string column."""
+    was_decoded: bool = False
+    """That a reader puts U+FFFD in place of bytes that it cannot decode."""
+    file: str | None = None
+    """SQL of the name of a row's file."""
 
 
 def quote_name(name: str) -> str:
@@ -116,54 +124,87 @@ def build_column(
     formats: TextFormats | None = None,
 ) -> str:
     """Return SQL that reads one column as its declared type, failing on values that are none of it."""
-    comment = f"/*@{mark}#{column.name}*/"
+    reader = _Reader(column, mark, formats or TextFormats())
+    if is_text and column.type != "string" and reader.formats.empty_is_null:
+        reference = f"nullif({reference}, '')"
     if is_text:
-        value = _cast_text(column, reference, comment, mark, formats or TextFormats())
+        value = reader.read_text(reference)
     elif physical == column.type:
         value = reference
-    elif column.type == "string":
-        value = f"CAST({reference} AS string)"
+    elif column.type == "bigint" and physical not in _WHOLE_DIGITS and physical != "void":
+        fits = f"{reference} BETWEEN {-_LARGEST_INTEGER - 1} AND {_LARGEST_INTEGER}"
+        value = f"CASE WHEN NOT ({fits}) THEN {reader.refuse(reference)} ELSE CAST({reference} AS bigint) END"
     else:
-        value = f"CAST({comment} {reference} AS {column.type})"
+        value = f"CAST({reference} AS {column.type})"
+    if column.name == "_row_id":
+        value = reader.read_row_id(value)
     if column.nullable:
         return value
-    problem = raise_sql(
-        "DATA_003", f"'NULL in column {column.name}, which is not nullable'", mark=mark, column=column.name
-    )
-    return f"CASE WHEN {reference} IS NULL THEN {problem} ELSE {value} END"
+    missing = reader.fail("'NULL, where none may be'")
+    return f"CASE WHEN {reference} IS NULL THEN {missing} ELSE {value} END"
 
 
-def _cast_text(column: Wanted, reference: str, comment: str, mark: str, formats: TextFormats) -> str:
-    if column.type == "string":
-        return reference
-    if formats.empty_is_null:
-        reference = f"nullif({reference}, '')"
-    cast = f"CAST({comment} {reference} AS {column.type})"
-    malformed = _raise_malformed(column, reference, mark)
-    if column.type in ("date", "timestamp"):
-        given = formats.date if column.type == "date" else formats.timestamp
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads the values of one column, and says which one it cannot read."""
+
+    column: Wanted
+    mark: str
+    formats: TextFormats
+
+    def fail(self, message: str) -> str:
+        """Return SQL that fails a row; `message` is a SQL text expression, the file's name comes after it."""
+        if self.formats.file is not None:
+            message = f"concat({message}, ', in ', {self.formats.file})"
+        return raise_sql("DATA_003", message, mark=self.mark, column=self.column.name)
+
+    def refuse(self, reference: str) -> str:
+        """Return SQL that fails a row on a value that is none of the column's type."""
+        shown = f"substr(CAST({reference} AS string), 1, 100)"
+        return self.fail(f"concat('value ', {shown}, ' cannot be read as {describe_type(self.column.type)}')")
+
+    def read_row_id(self, value: str) -> str:
+        """Row ids that are kept are UUIDs of version 7, in lower case whatever the source writes."""
+        shown = f"substr({value}, 1, 100)"
+        problem = self.fail(f"concat('value ', {shown}, ' is no UUID of version 7')")
+        return f"CASE WHEN NOT lower({value}) RLIKE '{_ROW_ID}' THEN {problem} ELSE lower({value}) END"
+
+    def read_text(self, reference: str) -> str:
+        """Return SQL of a text's value, which fails where it is none of the column's type."""
+        kind = self.column.type
+        if kind == "string":
+            return self._read_string(reference)
+        cast = f"try_cast({reference} AS {kind})"
+        given = {"date": self.formats.date, "timestamp": self.formats.timestamp}.get(kind)
         if given is not None:
-            return f"to_{column.type}({comment} {reference}, {quote_text(given)})"
-        pattern = _DATE_TEXT if column.type == "date" else _TIMESTAMP_TEXT
-        return f"CASE WHEN NOT {reference} RLIKE '{pattern}' THEN {malformed} ELSE {cast} END"
-    decimal = parse_decimal(column.type)
-    return cast if decimal is None else _cast_decimal_text(decimal, reference, cast, comment, malformed)
+            cast = f"CAST(try_to_timestamp({reference}, {quote_text(given)}) AS {kind})"
+        value = f"coalesce({cast}, CASE WHEN {reference} IS NOT NULL THEN {self.refuse(reference)} END)"
+        wrong = None if given is not None else self._find_wrong(reference, cast)
+        return value if wrong is None else f"CASE WHEN {wrong} THEN {self.refuse(reference)} ELSE {value} END"
+
+    def _read_string(self, reference: str) -> str:
+        if not self.formats.was_decoded:
+            return reference
+        shown = f"substr({reference}, 1, 100)"
+        problem = self.fail(f"concat('the text ', {shown}, ' holds characters of another encoding')")
+        return f"CASE WHEN contains({reference}, '{_REPLACEMENT}') THEN {problem} ELSE {reference} END"
+
+    def _find_wrong(self, reference: str, cast: str) -> str | None:
+        """Return SQL that is TRUE for texts which a cast would read and nobody should write."""
+        patterns = {"date": _DATE_TEXT, "timestamp": _TIMESTAMP_TEXT, "boolean": _BOOLEAN_TEXT}
+        if self.column.type in patterns:
+            return f"NOT {reference} RLIKE '{patterns[self.column.type]}'"
+        decimal = parse_decimal(self.column.type)
+        return None if decimal is None else _find_rounded(decimal, reference, cast)
 
 
-def _cast_decimal_text(decimal: tuple[int, int], reference: str, cast: str, comment: str, malformed: str) -> str:
+def _find_rounded(decimal: tuple[int, int], reference: str, cast: str) -> str:
     """More digits after the point than declared are an error, not a rounding: compare with a reading that has room."""
     precision, scale = decimal
     room = MAX_PRECISION - (precision - scale)
     plain = rf"^\\s*[+-]?\\d*([.]\\d{{0,{scale}}}0*)?\\s*$"
     beyond = f"NOT {reference} RLIKE '{plain}'"
-    if room > scale:
-        exact = f"CAST({comment} {reference} AS decimal({MAX_PRECISION},{room}))"
-        beyond = f"({exact} <> {cast} OR (length({reference}) > {room} AND {beyond}))"
-    return f"CASE WHEN {beyond} THEN {malformed} ELSE {cast} END"
-
-
-def _raise_malformed(column: Wanted, reference: str, mark: str) -> str:
-    text = (
-        f"concat('value ', substr({reference}, 1, 100), ' of column {column.name} is no {describe_type(column.type)}')"
-    )
-    return raise_sql("DATA_003", text, mark=mark, column=column.name)
+    if room <= scale:
+        return beyond
+    exact = f"try_cast({reference} AS decimal({MAX_PRECISION},{room}))"
+    return f"({exact} <> {cast} OR (length({reference}) > {room} AND {beyond}))"

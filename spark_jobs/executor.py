@@ -37,6 +37,7 @@ from spark_jobs.snapshot import (
     OutputOperation,
     Snapshot,
     UpdateOperation,
+    name_table,
 )
 from spark_jobs.sources import Credentials, LoadedTable, SourceContext, load_table
 from spark_jobs.sources.sizes import choose_join_strategy
@@ -191,7 +192,7 @@ class Execution:
         if repeated is not None:
             raise JobError(
                 "DATA_003",
-                f"table '{loaded.table.table}': more than one row has the _row_id {shorten(repeated, 80)}",
+                f"{name_table(loaded.table)}: more than one row has the _row_id {shorten(repeated, 80)}",
                 hint="row ids that a source brings along must be unique",
                 mark=loaded.table.mark,
                 column="_row_id",

@@ -336,7 +336,7 @@ def is_jvm_alive(spark: SparkSession) -> bool:
     return True
 
 
-def list_causes(failure: Exception) -> list[str]:
+def list_causes(failure: BaseException) -> list[str]:
     """Return what a failure of Spark says, with its causes in the JVM, one text each."""
     texts = str(failure).splitlines()
     cause = getattr(failure, "java_exception", None) or getattr(failure, "_origin", None)

@@ -257,6 +257,16 @@ class Snapshot:
         return self.plan.tables[self.plan.input]
 
 
+def name_table(table: Table) -> str:
+    """Return how messages speak of a table."""
+    return f"table '{table.table}' of dataset '{table.dataset_id}'"
+
+
+def name_column(table: Table, column: str | None) -> str:
+    """Return how messages speak of a table's column."""
+    return name_table(table) + (f", column '{column}'" if column else "")
+
+
 def parse_snapshot(content: bytes, sha256: str) -> Snapshot:
     """Return the snapshot in these bytes, after its digest and version have been checked."""
     expected = sha256.removeprefix("sha256:").lower()

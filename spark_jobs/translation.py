@@ -6,13 +6,17 @@ import json
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from pyspark.errors import PySparkException
 
 from spark_jobs.errors import MARK_PATTERN, RAISED_PREFIX, JobError, shorten
+from spark_jobs.jvm import list_causes
+from spark_jobs.read_errors import ENCODING_HINT, ReadFailure, find_read_failure
+from spark_jobs.snapshot import name_column, name_table
 
 if TYPE_CHECKING:
-    from spark_jobs.snapshot import Expression, Plan
+    from spark_jobs.snapshot import Expression, Plan, Table
 
 RAISED_CONDITION = "USER_RAISED_EXCEPTION"
 DOUBLE_MATCH = "SCALAR_SUBQUERY_TOO_MANY_ROWS"
@@ -32,10 +36,10 @@ _VALUE_CONDITIONS = (
     "INCONSISTENT_BEHAVIOR_CROSS_VERSION",
     "DIVIDE_BY_ZERO",
 )
-_RECORD_CONDITIONS = ("MALFORMED_RECORD_IN_PARSING", "MALFORMED_CSV_RECORD", "MALFORMED_CHARACTER_CODING")
-_HEADER_SIGNS = ("CSV header does not conform to the schema", "Number of column in CSV header is not equal")
 _CONDITION_IN_TEXT = re.compile(r"\[([A-Z][A-Z_]+(?:\.[A-Z_]+)*)\]([^\n]*)")
-_FILE_CONDITIONS = ("FAILED_READ_FILE", "CANNOT_READ_FILE_FOOTER", "PATH_NOT_FOUND", "CANNOT_LOAD_STATE_STORE")
+_VALUE_HINT = "correct the value where it comes from, or declare a type that holds it"
+_NULL_HINT = "fill it where it comes from, or declare the column `nullable: true`"
+_LITERAL_SUFFIX = re.compile(r"(-?[0-9][0-9.E+-]*)(?:BD|L|S|Y)")
 
 
 def is_double_match(error: BaseException) -> bool:
@@ -50,43 +54,73 @@ def translate(error: BaseException, plan: Plan) -> JobError:
     """Return an exception as the job's own."""
     raised = _find_raised(error)
     if raised is not None:
-        head, text = raised
-        return JobError(str(head["code"]), shorten(text), mark=head.get("mark"), column=head.get("column"))
+        return _describe_raised(*raised, plan)
     for item in _chain(error):
         condition = _get_condition(item)
         if condition.startswith(_VALUE_CONDITIONS):
             return _describe_value(item, condition, plan)
-        if condition.startswith(_RECORD_CONDITIONS):
-            return JobError(
-                "DATA_003", shorten(_first_line(item)), hint="repair the file, or its options in the datasource"
-            )
-    for item in _chain(error):
-        condition = _get_condition(item)
-        if condition.startswith(_FILE_CONDITIONS):
-            return JobError("DATA_001", f"data cannot be read: {shorten(_first_line(item))}")
-    return _translate_text(error, plan)
-
-
-def _translate_text(error: BaseException, plan: Plan) -> JobError:
-    """Explain an exception that arrives as Java's own: its causes are only in its text, the deepest one last."""
-    text = "\n".join(str(item) for item in _chain(error))
+    text = "\n".join(line for item in _chain(error) for line in list_causes(item))
     found = [(match[1], match[0] + match[2]) for match in _CONDITION_IN_TEXT.finditer(text)]
     for condition, said in reversed(found):
         if condition.startswith(_VALUE_CONDITIONS):
             mark, column = _find_mark([], text, plan)
             return JobError("DATA_003", shorten(said), mark=mark, column=column)
-        if condition.startswith(_RECORD_CONDITIONS):
-            hint = "repair the file, or its options in the datasource"
-            return JobError("DATA_003", f"a record of a file cannot be read: {shorten(said)}", hint=hint)
-    for sign in _HEADER_SIGNS:
-        if sign in text:
-            hint = "give all files of a location the same columns in the same order"
-            return JobError("DATA_002", f"the header of a CSV file is not like that of the others: {sign}", hint=hint)
-    for condition, said in reversed(found):
-        if condition.startswith(_FILE_CONDITIONS):
-            return JobError("DATA_001", f"data cannot be read: {shorten(said)}")
-    reason = found[-1][1] if found else _first_line(error)
+    failure = find_read_failure(text)
+    if failure is not None:
+        return _describe_read_failure(failure, plan)
+    reason = found[-1][1] if found else _find_reason(error, text)
     return JobError("INFRA_001", f"Spark failed: {shorten(reason, 500)}")
+
+
+def _find_reason(error: BaseException, text: str) -> str:
+    """Return the deepest cause that Java tells; what py4j says of itself tells nothing."""
+    causes = [line.removeprefix("Caused by: ").removeprefix(": ") for line in text.splitlines()]
+    told = [line for line in causes if re.match(r"[a-z]+(\.\w+)+(Exception|Error)\b", line)]
+    return told[-1] if told else _first_line(error)
+
+
+def _describe_raised(head: dict[str, str | None], text: str, plan: Plan) -> JobError:
+    """Say what the job's own SQL has raised; on loading, of which table and column."""
+    code, mark, column = str(head["code"]), head.get("mark"), head.get("column")
+    table = find_table(plan, mark)
+    if code != "DATA_003" or table is None:
+        return JobError(code, shorten(text), mark=mark, column=column)
+    hint = _NULL_HINT if text.startswith("NULL") else _VALUE_HINT
+    if "characters of another encoding" in text:
+        hint = ENCODING_HINT
+    elif column == "_row_id":
+        hint = "let the source keep the row ids that this program has made, or none"
+    return JobError(code, shorten(f"{name_column(table, column)}: {text}", 500), hint=hint, mark=mark, column=column)
+
+
+def _describe_read_failure(failure: ReadFailure, plan: Plan) -> JobError:
+    table = _find_table_of_file(plan, failure.file)
+    if table is None:
+        where = f"{failure.file} cannot be read" if failure.file else "data cannot be read"
+        return JobError(failure.code, f"{where}: {failure.reason}", hint=failure.hint)
+    code = "APPEND_008" if (table.role, failure.code) == ("append", "DATA_001") else failure.code
+    message = f"{name_table(table)}: {failure.file} cannot be read: {failure.reason}"
+    return JobError(code, message, hint=failure.hint, mark=table.mark)
+
+
+def find_table(plan: Plan, mark: str | None) -> Table | None:
+    """Return the table that a mark points at."""
+    return next((table for table in plan.tables.values() if table.mark == mark), None)
+
+
+def _find_table_of_file(plan: Plan, file: str | None) -> Table | None:
+    """Return the table whose location holds a file: the one that names the longest part of it."""
+    found = [
+        (len(place), index)
+        for index, table in enumerate(plan.tables.values())
+        for place in (_plain_path(location.uri) for location in table.locations if location.uri)
+        if file is not None and f"{_plain_path(file)}/".startswith(f"{place}/")
+    ]
+    return list(plan.tables.values())[max(found)[1]] if found else None
+
+
+def _plain_path(uri: str) -> str:
+    return re.sub(r"^file:/+", "/", unquote(uri)).rstrip("/")
 
 
 def _describe_value(error: BaseException, condition: str, plan: Plan) -> JobError:
@@ -96,12 +130,18 @@ def _describe_value(error: BaseException, condition: str, plan: Plan) -> JobErro
     expression = find_expression(plan, mark)
     if expression is not None:
         column = expression.column
-    value = _get_parameter(error, "expression") or _get_parameter(error, "value")
+    value = _read_literal(_get_parameter(error, "expression") or _get_parameter(error, "value"))
     what = "a value" if value is None else f"value {shorten(value, 80)}"
     target = f"column '{column}'" if column else "its type"
     kind = f" of type {expression.type}" if expression is not None else ""
     reason = "cannot be read as" if condition.startswith(("CAST_INVALID_INPUT", "CANNOT_PARSE")) else "does not fit"
     return JobError("DATA_003", f"{what} {reason} {target}{kind} ({condition})", mark=mark, column=column)
+
+
+def _read_literal(value: str | None) -> str | None:
+    """Return a value without the marks of its type that SQL puts at its end."""
+    match = _LITERAL_SUFFIX.fullmatch(value or "")
+    return match[1] if match else value
 
 
 def find_expression(plan: Plan, mark: str | None) -> Expression | None:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlparse
 
 from pyspark.errors import PySparkException
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from spark_jobs.columns import TextFormats
-from spark_jobs.errors import quote_text
-from spark_jobs.hashing import xxhash64
 from spark_jobs.sources.relation import Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
+    from spark_jobs.columns import Wanted
     from spark_jobs.snapshot import Location
 
 CSV_OPTIONS = {
@@ -27,41 +27,80 @@ CSV_OPTIONS = {
     "columnPruning": "false",
     # Nothing between two delimiters is NULL, and "" is the empty text; Spark's default takes both for NULL.
     "nullValue": "\x01NULL\x01",
-    # A quote inside quotes is doubled, as everybody but Spark writes it.
+    # A quote inside quotes is doubled, as everybody but Spark writes it; one that is not is no text to guess at.
     "escape": '"',
+    "unescapedQuoteHandling": "RAISE_ERROR",
 }
 JSON_OPTIONS = {"mode": "FAILFAST"}
-ROW_INDEX_BITS = 34
-HASH_BITS = 28
-_LISTED, _NAMED = "file:///", "file:/"
 _MISSING = {"PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA", "DATA_SOURCE_NOT_FOUND_PATH"}
+_FILE_NAME = "_metadata.file_path"
 
 
 class MissingDataError(Exception):
     """There is nothing at a location."""
 
 
+class UnreadableTypesError(Exception):
+    """Columns of a file are of types that Spark does not know."""
+
+    def __init__(self, columns: list[str]) -> None:
+        super().__init__(", ".join(columns))
+        self.columns = columns
+
+
 def read_files(
-    spark: SparkSession, location: Location, *, names: Iterable[str], key: str | None, credentials: Mapping[str, str]
+    spark: SparkSession, location: Location, wanted: tuple[Wanted, ...], credentials: Mapping[str, str]
 ) -> Relation:
-    """Return the rows at a location; `key` tells it from the table's other locations, None when nobody numbers."""
+    """Return the rows at a location."""
     options = {**location.options, **credentials}
     try:
         if location.format == "csv":
-            return _read_csv(spark, location, options, list(names))
+            return _read_csv(spark, location, options, [column.name for column in wanted if not column.optional])
         if location.format == "json":
-            return _read_json(spark, location, options, names)
-        frame = _load(spark.read.format(location.format).options(**options), location)
+            return _read_json(spark, location, options, [column.name for column in wanted])
+        reader = spark.read.format(location.format).options(**options)
+        frame = _load_typed(spark, reader, location, wanted)
     except PySparkException as error:
         if (error.getCondition() or "").split(".")[0] in _MISSING:
             raise MissingDataError(location.uri) from error
         raise
-    position = _number_rows(frame, location, key) if location.format == "parquet" and key is not None else None
-    return Relation(frame, location, position=position)
+    return Relation(frame, location, files=tuple(frame.inputFiles()) if location.format == "parquet" else ())
 
 
 def _load(reader: DataFrameReader, location: Location) -> DataFrame:
     return reader.load(location.uri)
+
+
+def _load_typed(
+    spark: SparkSession, reader: DataFrameReader, location: Location, wanted: tuple[Wanted, ...]
+) -> DataFrame:
+    """Columns that nobody wants may have types that Spark does not know: timestamps of nanoseconds."""
+    try:
+        return _load(reader, location)
+    except PySparkException as error:
+        if error.getCondition() != "PARQUET_TYPE_ILLEGAL" or "NANOS" not in str(error):
+            raise
+    with _nanoseconds_as_numbers(spark):
+        fields = {field.name: field for field in _load(reader, location).schema.fields}
+    needed = [column for column in wanted if column.name in fields]
+    unknown = [
+        column.name
+        for column in needed
+        if isinstance(fields[column.name].dataType, LongType) and column.type in ("timestamp", "date")
+    ]
+    if unknown:
+        raise UnreadableTypesError(unknown)
+    return _load(reader.schema(StructType([fields[column.name] for column in needed])), location)
+
+
+@contextmanager
+def _nanoseconds_as_numbers(spark: SparkSession) -> Iterator[None]:
+    key = "spark.sql.legacy.parquet.nanosAsLong"
+    spark.conf.set(key, "true")
+    try:
+        yield
+    finally:
+        spark.conf.unset(key)
 
 
 def _read_csv(spark: SparkSession, location: Location, options: Mapping[str, str], names: list[str]) -> Relation:
@@ -71,60 +110,26 @@ def _read_csv(spark: SparkSession, location: Location, options: Mapping[str, str
     frame = _load(spark.read.format("csv").options(**settings), location)
     if str(settings["header"]).lower() != "true" and len(frame.columns) == len(names):
         frame = frame.toDF(*names)
-    return Relation(frame, location, is_text=True, formats=_read_formats(options, empty_is_null=True))
+    # Spark's reader of CSV puts U+FFFD for bytes that are none of the encoding; its reader of JSON refuses them.
+    formats = _read_formats(frame, options, empty_is_null=True, was_decoded=True)
+    return Relation(frame, location, is_text=True, formats=formats)
 
 
-def _read_json(spark: SparkSession, location: Location, options: Mapping[str, str], names: Iterable[str]) -> Relation:
+def _read_json(spark: SparkSession, location: Location, options: Mapping[str, str], names: list[str]) -> Relation:
     schema = StructType([StructField(name, StringType()) for name in names])
-    frame = _load(spark.read.format("json").schema(schema).options(**{**JSON_OPTIONS, **options}), location)
+    settings = {**JSON_OPTIONS, **options}
+    if not {"encoding", "charset"}.isdisjoint(key.lower() for key in options):
+        # Spark looks for the ends of lines by itself in UTF-8 only.
+        settings.setdefault("lineSep", "\n")
+    frame = _load(spark.read.format("json").schema(schema).options(**settings), location)
     if not frame.inputFiles():
         raise MissingDataError(location.uri)
-    return Relation(frame, location, is_text=True, formats=_read_formats(options))
+    return Relation(frame, location, is_text=True, formats=_read_formats(frame, options))
 
 
-def _read_formats(options: Mapping[str, str], *, empty_is_null: bool = False) -> TextFormats:
+def _read_formats(
+    frame: DataFrame, options: Mapping[str, str], *, empty_is_null: bool = False, was_decoded: bool = False
+) -> TextFormats:
     lower = {key.lower(): value for key, value in options.items()}
-    return TextFormats(lower.get("dateformat"), lower.get("timestampformat"), empty_is_null)
-
-
-def _number_rows(frame: DataFrame, location: Location, key: str) -> str:
-    """Position of a row: a hash of its file's path below the location, and its place in that file.
-
-    A hash and not a number of the file, so that a new file does not renumber the rows of the others. Two files of
-    one hash get another salt, which is tried out here.
-    """
-    files = frame.inputFiles()
-    begin = _find_relative_begin(files[0], location.uri) if files else 0
-    # Spark lists local files as file:///folder and names them file:/folder in the metadata.
-    shift = f" - IF(startswith(_metadata.file_path, '{_LISTED}'), 0, {len(_LISTED) - len(_NAMED)})"
-    shift = shift if files and files[0].startswith(_LISTED) else ""
-    relative = f"substring(CAST(_metadata.file_path AS binary), {begin + 1}{shift})"
-    salt = _find_salt({file[begin:] for file in files}, key) if len(files) > 1 else 0
-    hashed = f"xxhash64({quote_text(_name_key(key, salt))}, {relative}) & {(1 << HASH_BITS) - 1}L"
-    return f"shiftleft({hashed}, {ROW_INDEX_BITS}) | _metadata.row_index"
-
-
-def _name_key(key: str, salt: int) -> str:
-    return f"{salt}:{key}"
-
-
-def _find_salt(paths: set[str], key: str) -> int:
-    """Return the first salt with which no two files have the same hash."""
-    for salt in range(64):
-        hashes = {xxhash64(_name_key(key, salt), path) & (1 << HASH_BITS) - 1 for path in paths}
-        if len(hashes) == len(paths):
-            return salt
-    raise ValueError("no salt tells the files apart")
-
-
-def _find_relative_begin(file: str, uri: str) -> int:
-    """Return where the part of a file's URI begins that lies below the location."""
-    location = [part for part in unquote(urlparse(uri).path if "://" in uri else uri).split("/") if part]
-    stem = location[: next((index for index, part in enumerate(location) if set(part) & set("*?[{")), len(location))]
-    parts = file.split("/")
-    plain = [unquote(part) for part in parts]
-    for index in range(len(parts) - len(stem), -1, -1):
-        if plain[index : index + len(stem)] == stem:
-            depth = min(index + len(stem), len(parts) - 1)
-            return len("/".join(parts[:depth])) + 1
-    return 0
+    file = _FILE_NAME if "_metadata" not in frame.columns else None
+    return TextFormats(lower.get("dateformat"), lower.get("timestampformat"), empty_is_null, was_decoded, file)

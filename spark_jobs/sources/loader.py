@@ -7,15 +7,19 @@ from datetime import date
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, IllegalArgumentException
 
 from spark_jobs.columns import SYSTEM_TYPES, Wanted, build_column, find_mismatches, quote_name
 from spark_jobs.errors import JobError, Problem, shorten
+from spark_jobs.jvm import list_causes
 from spark_jobs.period_filter import build_period_filter
+from spark_jobs.read_errors import find_read_failure
 from spark_jobs.row_ids import POSITION, number_by_content
-from spark_jobs.sources.files import MissingDataError, read_files
+from spark_jobs.snapshot import name_table
+from spark_jobs.sources.files import MissingDataError, UnreadableTypesError, read_files
 from spark_jobs.sources.jdbc import read_jdbc
 from spark_jobs.sources.memory import read_memory
+from spark_jobs.sources.numbering import number_files
 from spark_jobs.sources.relation import Credentials, Relation
 
 if TYPE_CHECKING:
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
 
     from spark_jobs.snapshot import Location, Table
 
+DELETED = "_deleted"
+_SCHEMA_HINT = "declare in the dataset what the data have, or write what is declared"
 KEPT_COLUMNS = ("_row_id", "_created_by_run", "_created_at", "_updated_at", "_deleted", "_labels")
 
 
@@ -60,21 +66,27 @@ def list_columns(table: Table) -> tuple[Wanted, ...]:
     elif temporal.mode == "bitemporal":
         columns.setdefault(temporal.from_column, Wanted(temporal.from_column, "date"))
         columns.setdefault(temporal.to_column, Wanted(temporal.to_column, "date"))
-    if table.role == "input":
-        for name in KEPT_COLUMNS:
-            columns.setdefault(name, Wanted(name, SYSTEM_TYPES[name], optional=True))
+    for name in KEPT_COLUMNS if table.role == "input" else (DELETED,):
+        columns.setdefault(name, Wanted(name, SYSTEM_TYPES[name], optional=True))
     return tuple(columns.values())
 
 
 def load_table(context: SourceContext, table: Table) -> LoadedTable:
     """Return the rows of a table that the run sees, as its declaration says they are."""
     wanted = list_columns(table)
-    relations = [relation for relation in _open_locations(context, table, wanted) if relation is not None]
+    relations = _open_locations(context, table, wanted)
     problems = [
         problem for relation in relations for problem in _check_relation(table, relax(wanted, relation), relation)
     ]
     if problems:
         raise JobError.of(problems)
+    if _is_numbered(context, table):
+        listed = [relation for relation in relations if relation.files]
+        numbered = iter(number_files(context.spark, listed))
+        relations = [next(numbered) if relation.files else relation for relation in relations]
+    if table.role != "input":
+        # Rows that their own source has deleted take no part in joins, lookups and appends.
+        wanted = tuple(column for column in wanted if column.name != DELETED)
     frames = [_shape_relation(context, table, wanted, relation) for relation in relations]
     frame = reduce(lambda left, right: left.unionByName(right), frames) if frames else _make_empty(context, wanted)
     if _is_numbered(context, table) and any(relation.position is None for relation in relations):
@@ -104,36 +116,55 @@ def relax(wanted: tuple[Wanted, ...], relation: Relation) -> tuple[Wanted, ...]:
     )
 
 
-def _open_locations(context: SourceContext, table: Table, wanted: tuple[Wanted, ...]) -> list[Relation | None]:
-    keys: dict[str, int] = {}
+def _open_locations(context: SourceContext, table: Table, wanted: tuple[Wanted, ...]) -> list[Relation]:
     opened, problems = [], []
-    numbered = _is_numbered(context, table)
     for ordinal, location in enumerate(table.locations):
-        name = location.period or ""
-        key = f"{name}/{keys.setdefault(name, 0)}"
-        keys[name] += 1
+        place = location.uri or str(location.table)
         try:
-            opened.append(_open_location(context, location, wanted, ordinal, key if numbered else None))
+            relation = _open_location(context, location, wanted, ordinal)
         except MissingDataError:
-            opened.append(None)
             if location.on_missing == "error":
-                problems.append(_describe_failure(table, f"no data at {location.uri or location.table}", missing=True))
-        except PySparkException as error:
-            reason = shorten((str(error).splitlines() or [""])[0])
-            problems.append(_describe_failure(table, f"{location.uri or location.table} cannot be read: {reason}"))
+                hint = "write the data first, or let the resolver's rule say `on_missing: empty`"
+                problems.append(_describe_failure(table, "DATA_001", f"no data at {place}", hint))
+        except UnreadableTypesError as error:
+            failure = find_read_failure("NANOS")
+            assert failure is not None
+            for name in error.columns:
+                what = f"column '{name}' at {place}: {failure.reason}"
+                problems.append(_describe_failure(table, failure.code, what, failure.hint, name))
+        except Exception as error:
+            # Whatever Spark throws, as its own or as Java's.
+            failure = find_read_failure("\n".join(list_causes(error)))
+            if failure is not None:
+                what = f"{failure.file or place} cannot be read: {failure.reason}"
+                problems.append(_describe_failure(table, failure.code, what, failure.hint))
+            elif isinstance(error, AnalysisException | IllegalArgumentException):
+                what = f"{place} cannot be read: {_first_line(error)}"
+                hint = "see the location's format, and the options of its datasource"
+                problems.append(_describe_failure(table, "DATA_001", what, hint))
+            else:
+                raise
+        else:
+            opened += [] if relation is None else [relation]
     if problems:
         raise JobError.of(problems)
     return opened
 
 
-def _describe_failure(table: Table, what: str, *, missing: bool = False) -> Problem:
-    code = "APPEND_008" if table.role == "append" else "DATA_001"
-    hint = "write the data first, or let the resolver's rule say `on_missing: empty`" if missing else None
-    return Problem(code, f"table '{table.table}': {what}", hint, table.mark)
+def _first_line(error: Exception) -> str:
+    return shorten((str(error).splitlines() or [""])[0], 400)
+
+
+def _describe_failure(
+    table: Table, code: str, what: str, hint: str | None = None, column: str | None = None
+) -> Problem:
+    if table.role == "append" and code == "DATA_001":
+        code = "APPEND_008"
+    return Problem(code, f"{name_table(table)}: {what}", hint, table.mark, column)
 
 
 def _open_location(
-    context: SourceContext, location: Location, wanted: tuple[Wanted, ...], ordinal: int, key: str | None
+    context: SourceContext, location: Location, wanted: tuple[Wanted, ...], ordinal: int
 ) -> Relation | None:
     if location.kind == "memory":
         if not location.columns:
@@ -142,10 +173,7 @@ def _open_location(
     credentials = context.credentials(location.credential_ref) if location.credential_ref else {}
     if location.kind == "jdbc":
         return read_jdbc(context.spark, location, credentials)
-    names = [column.name for column in wanted if not column.optional]
-    if location.format == "json":
-        names = [column.name for column in wanted]
-    return read_files(context.spark, location, names=names, key=key, credentials=credentials)
+    return read_files(context.spark, location, wanted, credentials)
 
 
 def _check_relation(table: Table, wanted: tuple[Wanted, ...], relation: Relation) -> list[Problem]:
@@ -160,7 +188,7 @@ def _check_relation(table: Table, wanted: tuple[Wanted, ...], relation: Relation
         sentences = find_mismatches(wanted, physical)
     where = relation.location.uri or relation.location.table or "the rows given"
     return [
-        Problem("DATA_002", f"table '{table.table}' at {where}: {sentence}", None, table.mark, None)
+        Problem("DATA_002", f"{name_table(table)} at {where}: {sentence}", _SCHEMA_HINT, table.mark, None)
         for sentence in sentences
     ]
 
@@ -171,15 +199,17 @@ def _shape_relation(context: SourceContext, table: Table, wanted: tuple[Wanted, 
     def read(column: Wanted) -> str | None:
         if column.name not in physical:
             return None
+        is_period = _is_period_column(table, column)
         value = build_column(
             column,
             quote_name(column.name),
             physical[column.name],
             mark=table.mark,
             is_text=relation.is_text,
-            formats=relation.formats,
+            # A period is compared as it is, so that Spark can leave out the other ones while it reads.
+            formats=replace(relation.formats, was_decoded=False) if is_period else relation.formats,
         )
-        if relation.location.format == "json" and _is_period_column(table, column):
+        if relation.location.format == "json" and is_period:
             # In JSON a key that is absent and a NULL are one thing.
             return f"coalesce({value}, {_fill_missing(context, table, relation.location, column)})"
         return value
@@ -190,6 +220,9 @@ def _shape_relation(context: SourceContext, table: Table, wanted: tuple[Wanted, 
     )
     if predicate is not None:
         frame = frame.where(predicate)
+    if table.role != "input" and DELETED in physical:
+        deleted = read(Wanted(DELETED, SYSTEM_TYPES[DELETED]))
+        frame = frame.where(f"{deleted} IS NULL OR NOT {deleted}")
     columns = []
     for column in relax(wanted, relation):
         value = read(column)

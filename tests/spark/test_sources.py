@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.errors import JobError
+from spark_jobs.errors import JobError, quote_text
 from spark_jobs.snapshot import Table, build
-from spark_jobs.sources import SourceContext, load_table
-from tests.spark.plan_builders import files, memory, run, start, table
+from spark_jobs.sources import SourceContext, load_table, numbering
+from tests.spark.plan_builders import files, join, memory, run, start, table
 
 TX = [
     ("id", "string"),
@@ -79,7 +79,7 @@ def test_json_values_are_exact(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_null_in_a_column_that_is_not_nullable_is_an_error(spark: SparkSession) -> None:
     plan = start([("id", "string")], memory(["id"], ("a",), (None,)), required=("id",)).output("id")
-    with pytest.raises(JobError, match="DATA_003: NULL in column id"):
+    with pytest.raises(JobError, match=r"DATA_003: .*column 'id': NULL"):
         run(spark, plan)
 
 
@@ -230,17 +230,70 @@ def test_row_ids_of_rows_that_differ_in_a_null_do_not_depend_on_the_files(spark:
     assert first == second
 
 
-def test_kept_row_ids_stay_and_nulls_are_made(spark: SparkSession) -> None:
-    plan = start([("id", "string")], memory(["id", "_row_id"], ("a", "r-1"), ("b", None))).output("id", "_row_id")
-    rows = run(spark, plan).rows(10)
-    assert rows[0] == ("a", "r-1")
-    assert uuid.UUID(rows[1][1]).version == 7
+KEPT = "0190163d-8694-739b-aea5-966c26f8ad91"
 
 
-def test_kept_row_ids_that_repeat_are_an_error(spark: SparkSession) -> None:
-    plan = start([("id", "string")], memory(["id", "_row_id"], ("a", "r-1"), ("b", "r-1"))).output("id")
-    with pytest.raises(JobError, match=r"DATA_003.*r-1"):
+def test_kept_row_ids_stay_in_lower_case_and_nulls_are_made(spark: SparkSession) -> None:
+    rows = memory(["id", "_row_id"], ("a", KEPT.upper()), ("b", None))
+    kept, made = run(spark, start([("id", "string")], rows).output("id", "_row_id")).rows(10)
+    assert kept == ("a", KEPT)
+    assert uuid.UUID(made[1]).version == 7
+
+
+def test_kept_row_ids_that_repeat_in_whatever_case_are_an_error(spark: SparkSession) -> None:
+    rows = memory(["id", "_row_id"], ("a", KEPT), ("b", KEPT.upper()))
+    with pytest.raises(JobError, match=rf"DATA_003.*{KEPT}"):
+        run(spark, start([("id", "string")], rows).output("id"))
+
+
+@pytest.mark.parametrize(
+    "wrong", ["r-1", "", KEPT.replace("-739b", "-439b"), KEPT.replace("-aea5", "-7ea5"), KEPT + "0"]
+)
+def test_kept_row_ids_that_are_no_uuid_of_version_7_are_an_error(spark: SparkSession, wrong: str) -> None:
+    plan = start([("id", "string")], memory(["id", "_row_id"], ("a", wrong))).output("id", "_row_id")
+    with pytest.raises(JobError, match=r"DATA_003.*column '_row_id'.*is no UUID of version 7"):
         run(spark, plan)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "json", "csv", "orc"])
+def test_rows_that_their_source_has_deleted_take_no_part_in_joins_and_appends(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    spark.sql(
+        "SELECT * FROM VALUES ('a', 'old', true), ('a', 'new', false), ('b', 'b', null) AS t(id, v, _deleted)"
+    ).write.format(kind).option("header", "true").save(str(tmp_path / "in"))
+    location, columns = files(tmp_path / "in", kind), [("id", "string"), ("v", "string")]
+    plan = start([("id", "string"), ("v", "string")], memory(["id", "v"], ("a", "x")))
+    plan.tables["j"] = table(columns, location)
+    plan.tables["s"] = table(columns, location, role="append")
+    plan.update(("v", "string", "`@@j`.`v`"), joins=[join("j", "j", ["v"], ("id", "id"))])
+    plan.append("s", ("id", "string", "`@w`.`id`"), ("v", "string", "`@w`.`v`")).output("id", "v")
+    assert run(spark, plan).rows(30) == [("a", "new"), ("a", "new"), ("b", "b")]
+    kept = start(columns, location).output("v", "_deleted", include_deleted=True)
+    assert run(spark, kept).rows(10) == [("b", False), ("new", False), ("old", True)]
+
+
+def test_files_of_several_locations_get_hashes_of_their_own(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numbering, "HASH_BITS", 7)
+    paths = [(f"2026-01-{day:02d}/0", "part-00000.parquet") for day in range(1, 32)]
+    salt = numbering.find_salt(spark, paths)
+    hashed = [numbering.build_hash(quote_text(f"{salt}:{key}"), f"CAST('{path}' AS binary)") for key, path in paths]
+    hashes = set(spark.sql(f"SELECT {', '.join(hashed)}").collect()[0])
+    assert len(hashes) == 31
+    assert salt > 0
+
+
+def test_locations_of_a_table_share_their_salt(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numbering, "HASH_BITS", 7)
+    for day in range(12):
+        spark.range(2).write.parquet(str(tmp_path / f"d{day}"))
+    days = [files(tmp_path / f"d{day}", period=f"2026-01-{day + 1:02d}") for day in range(12)]
+    plan = start([("id", "bigint")], *days, mode="period").output("id", "_row_id")
+    assert len({row[1] for row in run(spark, plan).rows(10)}) == 24
 
 
 @pytest.mark.parametrize("role", ["join", "input"])

@@ -1,0 +1,126 @@
+"""What is wrong with data that Spark cannot read, from what it says about them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from spark_jobs.errors import shorten
+
+ENCODING_HINT = "save it as UTF-8, or name its encoding: datasource option `encoding`, such as ISO-8859-1"
+_HEADER_HINT = "give all files of a location the same columns in the same order"
+_TYPES_HINT = "write all files of a location with the same types"
+_NANOSECONDS_HINT = "write timestamps in microseconds; pyarrow and pandas: coerce_timestamps='us'"
+_SHAPE_HINT = (
+    "give every line as many values as the header; values with line breaks need the datasource option `multiLine: true`"
+)
+_QUOTES_HINT = "a quote inside a quoted value is doubled, and every quoted value ends with a quote"
+_WHOLE_HINT = "write the file again, it is incomplete or of another format"
+
+_FILE = re.compile(r"while reading file (.+?)\.\s")
+# A source that cannot be reached is no mistake of the data, and worth another try.
+_UNREACHABLE = re.compile(
+    r"java\.net\.|SocketTimeout|ConnectTimeout|UnknownHost|SdkClientException|Connection re(set|fused)|SlowDown|"
+    r"AccessControlException|AccessDenied|BlockMissing|StandbyException"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFailure:
+    """Data that cannot be read: its code, what is wrong, the file where Spark names one."""
+
+    code: str
+    reason: str
+    hint: str | None = None
+    file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    pattern: re.Pattern[str]
+    code: str
+    reason: str
+    hint: str | None = None
+
+
+def _rule(pattern: str, code: str, reason: str, hint: str | None = None) -> _Rule:
+    return _Rule(re.compile(pattern), code, reason, hint)
+
+
+_RULES = (
+    _rule(r"NANOS", "DATA_002", "timestamps of nanoseconds cannot be read", _NANOSECONDS_HINT),
+    _rule(
+        r"reading Parquet column (\[.+?\])\. Expected Spark type (.+?), actual Parquet type (\w+(?: \(.+?\))?)\.",
+        "DATA_002",
+        r"column \1 is \3, in other files \2",
+        f"{_TYPES_HINT}; timestamps in microseconds",
+    ),
+    _rule(
+        r"\[(?:PARQUET_TYPE|CANNOT_MERGE|_LEGACY_ERROR_TEMP_2063)[A-Z_.]*\] ([^\n]*)", "DATA_002", r"\1", _TYPES_HINT
+    ),
+    _rule(
+        r"CSV header does not conform to the schema\.(?s:.)*?Expected: (.*?) but found: (.*?)\n",
+        "DATA_002",
+        r"the header of a CSV file is not like that of the others: expected \1, found \2",
+        _HEADER_HINT,
+    ),
+    _rule(
+        r"Number of column in CSV header is not equal(?s:.)*?Header length: (\d+), schema size: (\d+)",
+        "DATA_002",
+        r"the header of a CSV file is not like that of the others: \1 columns, not \2",
+        _HEADER_HINT,
+    ),
+    _rule(
+        r"(?:Unescaped quote character|Unexpected character .{1,4} following quoted)(?s:.)*?content parsed=([^\n]*)",
+        "DATA_003",
+        r"quotes are not closed or not doubled at: \1",
+        _QUOTES_HINT,
+    ),
+    _rule(r"\[MALFORMED_CSV_RECORD\] Malformed CSV record: ([^\n]*)", "DATA_003", r"malformed record: \1", _SHAPE_HINT),
+    _rule(r"(?:JsonParseException|CharConversionException): (Invalid UTF-[^\n]*)", "DATA_003", r"\1", ENCODING_HINT),
+    _rule(
+        r"Json(?:Parse|EOF)Exception: ([^\n]*)",
+        "DATA_003",
+        r"malformed record: \1",
+        "write one JSON object a line, or set the datasource option `multiLine: true`",
+    ),
+    _rule(
+        r"\[MALFORMED_RECORD_IN_PARSING[A-Z_.]*\] ([^\n]*)",
+        "DATA_003",
+        r"\1",
+        "repair the file, or its options in the datasource",
+    ),
+    _rule(
+        r"(is not a Parquet file|is not an? ORC file|Malformed ORC file|Could not read footer|Invalid postscript"
+        r"|Unexpected end of input stream|InvalidProtocolBufferException|EOFException)",
+        "DATA_001",
+        r"it is incomplete or of another format (\1)",
+        _WHOLE_HINT,
+    ),
+    _rule(
+        r"FILE_NOT_EXIST|FileNotFoundException|PATH_NOT_FOUND",
+        "DATA_001",
+        "a file is gone",
+        "do not change a location's files while a run reads them; run again",
+    ),
+)
+
+
+def find_read_failure(text: str) -> ReadFailure | None:
+    """Return what is wrong with the data; None when the text is about something else."""
+    if _UNREACHABLE.search(text):
+        return None
+    named = _FILE.search(text)
+    file = named[1] if named else None
+    for rule in _RULES:
+        match = rule.pattern.search(text)
+        if match is not None:
+            return ReadFailure(rule.code, shorten(match.expand(rule.reason)), rule.hint, file)
+    if "[FAILED_READ_FILE" in text:
+        return ReadFailure("DATA_001", shorten(f"it is damaged: {_find_deepest(text)}"), _WHOLE_HINT, file)
+    return None
+
+
+def _find_deepest(text: str) -> str:
+    causes = re.findall(r"Caused by: ([^\n]*)", text)
+    return causes[-1] if causes else text.splitlines()[0]
