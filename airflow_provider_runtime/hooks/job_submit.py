@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
 from typing import Any
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
@@ -35,6 +34,11 @@ class JobSubmitHook(SparkSubmitHook):
         return adopted
 
     @property
+    def master(self) -> str:
+        """The master's address."""
+        return str(self._connection.get("master"))
+
+    @property
     def is_cluster_mode(self) -> bool:
         """Whether the driver runs elsewhere and outlives this process."""
         return self._connection.get("deploy_mode") == "cluster"
@@ -51,8 +55,9 @@ class JobSubmitHook(SparkSubmitHook):
 
     @property
     def can_ask_kubernetes(self) -> bool:
-        """Whether Airflow's Kubernetes provider is installed."""
-        return find_spec("airflow.providers.cncf") is not None and find_spec("kubernetes") is not None
+        """Whether the driver's pod can be followed: its namespace is known, and spark-submit need not wait for it."""
+        waits = str(self._conf.get("spark.kubernetes.submission.waitAppCompletion", "")).lower() == "true"
+        return bool(self._connection.get("namespace")) and not waits
 
     def track_kubernetes_driver(self) -> None:
         """Follow the driver's pod through the API instead of keeping spark-submit."""

@@ -9,9 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
 from airflow_provider_runtime.hooks.storage import AirflowStorage
 
 Plan = Mapping[str, Any]
+Place = tuple[str, str]
+"""Namespace and name of a dataset."""
+REGISTERED = "runtime://datasets"
+"""Namespace of registered datasets; with a name it is the URI of the dataset's asset."""
+DEFAULT_PORTS = {"postgres": 5432, "mysql": 3306, "sqlserver": 1433}
 _REFERENCE = re.compile(r"`(@w|@@[^`]+)`\.`([^`]+)`")
 _WORKING = "@w"
 
@@ -25,6 +31,10 @@ class SourceColumn:
     column: str
 
 
+Relation = dict[str, set[SourceColumn]]
+"""Where each column of a table comes from."""
+
+
 @dataclass
 class DatasetLineage:
     """A dataset with its schema and, for one that is written, where its columns come from."""
@@ -32,7 +42,7 @@ class DatasetLineage:
     namespace: str
     name: str
     schema: list[tuple[str, str]]
-    columns: dict[str, set[SourceColumn]] = field(default_factory=dict)
+    columns: Relation = field(default_factory=dict)
     rows: int | None = None
 
 
@@ -52,38 +62,42 @@ def read_plan(snapshot_uri: str) -> Plan:
 
 def trace_plan(plan: Plan, report: Mapping[str, Any] | None = None) -> PlanLineage:
     """Follow every column through the operations of a plan."""
-    tables = {key: _list_inputs(table) for key, table in plan["tables"].items()}
-    working = _trace_table(plan["tables"][plan["input"]])
+    places = {key: _list_places(plan, key) for key in plan["tables"]}
+    inputs = [_make_input(plan["tables"][key], place) for key, found in places.items() for place in found]
+    relations = {key: _trace_table(table, places[key]) for key, table in plan["tables"].items()}
+    working = dict(relations[plan["input"]])
     rows = {output["seq"]: output["rows"] for output in (report or {}).get("outputs", ())}
     outputs = []
     for operation in plan["operations"]:
         if operation["type"] == "output":
-            outputs.append(_trace_output(operation, working, rows.get(operation["seq"])))
+            outputs += _trace_output(operation, working, rows.get(operation["seq"]))
         else:
-            _apply(operation, plan, working)
-    return PlanLineage([dataset for found in tables.values() for dataset in found], outputs)
+            _apply(operation, relations, working)
+    return PlanLineage(inputs, outputs)
 
 
-def _list_inputs(table: Mapping[str, Any]) -> list[DatasetLineage]:
-    schema = [(column["name"], column["type"]) for column in table["columns"]]
-    names = dict.fromkeys(_name_location(location) for location in table["locations"])
-    return [DatasetLineage(namespace, name, schema) for namespace, name in names]
+def _list_places(plan: Plan, key: str) -> list[Place]:
+    """Return the places that a table is read from; a registered dataset is one place, whatever its slices."""
+    choice = plan.get("settings", {}).get("trace", {}).get(key, {})
+    if str(choice.get("resolver", "")).startswith(f"{REGISTRY_RESOLVER_ID} "):
+        return [(REGISTERED, choice["dataset"])]
+    return list(dict.fromkeys(_name_location(location) for location in plan["tables"][key]["locations"]))
 
 
-def _trace_table(table: Mapping[str, Any]) -> dict[str, set[SourceColumn]]:
-    names = dict.fromkeys(_name_location(location) for location in table["locations"])
-    return {
-        column["name"]: {SourceColumn(namespace, name, column["name"]) for namespace, name in names}
-        for column in table["columns"]
-    }
+def _make_input(table: Mapping[str, Any], place: Place) -> DatasetLineage:
+    return DatasetLineage(*place, [(column["name"], column["type"]) for column in table["columns"]])
 
 
-def _apply(operation: Mapping[str, Any], plan: Plan, working: dict[str, set[SourceColumn]]) -> None:
-    aliases = {join["alias"]: _trace_table(plan["tables"][join["table"]]) for join in operation.get("joins", ())}
+def _trace_table(table: Mapping[str, Any], places: Iterable[Place]) -> Relation:
+    return {column["name"]: {SourceColumn(*place, column["name"]) for place in places} for column in table["columns"]}
+
+
+def _apply(operation: Mapping[str, Any], relations: Mapping[str, Relation], working: Relation) -> None:
+    aliases = {join["alias"]: relations[join["table"]] for join in operation.get("joins", ())}
     filled = [*operation.get("assignments", ()), *operation.get("aggregations", ())]
     rows = working
     if operation["type"] == "append":
-        rows = _trace_table(plan["tables"][operation["source"]])
+        rows = dict(relations[operation["source"]])
         for item in operation.get("aggregations", ()):
             rows[item["column"]] = _find_sources(item["sql"], dict(rows), {})
         filled = list(operation["columns"])
@@ -92,9 +106,7 @@ def _apply(operation: Mapping[str, Any], plan: Plan, working: dict[str, set[Sour
         working[column] = working.get(column, set()) | sources
 
 
-def _find_sources(
-    sql: str, working: Mapping[str, set[SourceColumn]], aliases: Mapping[str, Mapping[str, set[SourceColumn]]]
-) -> set[SourceColumn]:
+def _find_sources(sql: str, working: Relation, aliases: Mapping[str, Relation]) -> set[SourceColumn]:
     found: set[SourceColumn] = set()
     for alias, column in _REFERENCE.findall(sql):
         relation = working if alias == _WORKING else aliases.get(alias.removeprefix("@@"), {})
@@ -102,20 +114,24 @@ def _find_sources(
     return found
 
 
-def _trace_output(
-    operation: Mapping[str, Any], working: Mapping[str, set[SourceColumn]], rows: int | None
-) -> DatasetLineage:
-    namespace, name = _name_location(operation["destination"])
+def _trace_output(operation: Mapping[str, Any], working: Relation, rows: int | None) -> list[DatasetLineage]:
+    """Return what an output writes: its destination, and the registered dataset that other projects read."""
+    places = [_name_location(operation["destination"])]
+    if operation.get("slice"):
+        places.append((REGISTERED, operation["slice"]["dataset_name"]))
     schema = [(column["name"], column["type"]) for column in operation["columns"]]
     columns = {column: set(working.get(column, set())) for column, _ in schema}
-    return DatasetLineage(namespace, name, schema, columns, rows)
+    return [DatasetLineage(*place, schema, columns, rows) for place in places]
 
 
-def _name_location(location: Mapping[str, Any]) -> tuple[str, str]:
+def _name_location(location: Mapping[str, Any]) -> Place:
     """Return namespace and name as OpenLineage's naming asks for."""
     if location["kind"] == "jdbc":
         parts = urlsplit(str(location.get("uri") or location.get("options", {}).get("url", "")).removeprefix("jdbc:"))
-        return f"{parts.scheme}://{parts.hostname or ''}", f"{parts.path.lstrip('/')}.{location.get('table')}"
+        scheme = "postgres" if parts.scheme == "postgresql" else parts.scheme
+        port = parts.port or DEFAULT_PORTS.get(scheme)
+        host = f"{parts.hostname or ''}:{port}" if port else parts.hostname or ""
+        return f"{scheme}://{host}", f"{parts.path.lstrip('/')}.{location.get('table')}"
     parts = urlsplit(str(location.get("uri") or "memory:"))
     namespace = "file" if parts.scheme in {"", "file"} else f"{parts.scheme}://{parts.netloc}"
     return namespace, parts.path or "/"
@@ -124,31 +140,42 @@ def _name_location(location: Mapping[str, Any]) -> tuple[str, str]:
 def make_operator_lineage(plan: Plan, report: Mapping[str, Any] | None = None) -> Any:
     """Return the lineage as OpenLineage's classes, or None when its provider is not installed."""
     try:
-        from airflow.providers.openlineage.extractors import OperatorLineage  # type: ignore[import-not-found]
+        from airflow.providers.openlineage.extractors import OperatorLineage
     except ImportError:
         return None
     found = trace_plan(plan, report)
     return OperatorLineage(
-        inputs=[_make_dataset(dataset) for dataset in found.inputs],
-        outputs=[_make_dataset(dataset) for dataset in found.outputs],
+        inputs=[_make_input_dataset(dataset) for dataset in found.inputs],
+        outputs=[_make_output_dataset(dataset) for dataset in found.outputs],
     )
 
 
-def _make_dataset(dataset: DatasetLineage) -> Any:
+def _make_input_dataset(dataset: DatasetLineage) -> Any:
+    from airflow.providers.common.compat.openlineage.facet import InputDataset
+
+    return InputDataset(dataset.namespace, dataset.name, facets={"schema": _make_schema(dataset)})
+
+
+def _make_output_dataset(dataset: DatasetLineage) -> Any:
     from airflow.providers.common.compat.openlineage.facet import (
         ColumnLineageDatasetFacet,
-        Dataset,
         Fields,
-        SchemaDatasetFacet,
-        SchemaDatasetFacetFields,
+        OutputDataset,
+        OutputStatisticsOutputDatasetFacet,
     )
 
-    facets = {"schema": SchemaDatasetFacet([SchemaDatasetFacetFields(name, kind) for name, kind in dataset.schema])}
-    if dataset.columns:
-        facets["columnLineage"] = ColumnLineageDatasetFacet(
-            {column: Fields(_make_fields(sources), "", "") for column, sources in dataset.columns.items() if sources}
-        )
-    return Dataset(namespace=dataset.namespace, name=dataset.name, facets=facets)
+    fields = {column: Fields(_make_fields(sources)) for column, sources in dataset.columns.items() if sources}
+    facets: dict[str, Any] = {"schema": _make_schema(dataset), "columnLineage": ColumnLineageDatasetFacet(fields)}
+    counted: dict[str, Any] = (
+        {} if dataset.rows is None else {"outputStatistics": OutputStatisticsOutputDatasetFacet(dataset.rows)}
+    )
+    return OutputDataset(dataset.namespace, dataset.name, facets=facets, outputFacets=counted)
+
+
+def _make_schema(dataset: DatasetLineage) -> Any:
+    from airflow.providers.common.compat.openlineage.facet import SchemaDatasetFacet, SchemaDatasetFacetFields
+
+    return SchemaDatasetFacet([SchemaDatasetFacetFields(name, kind) for name, kind in dataset.schema])
 
 
 def _make_fields(sources: Iterable[SourceColumn]) -> list[Any]:

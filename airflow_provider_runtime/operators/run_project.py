@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airflow.providers.apache.spark.operators import spark_submit
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.providers.common.compat.sdk import AirflowException, AirflowNotFoundException, BaseHook
 
@@ -127,11 +128,17 @@ class RunProjectOperator(SparkSubmitOperator):
     def _require_spark_connection(self) -> None:
         """The Spark provider would take `yarn` for a connection that is not there."""
         try:
-            BaseHook.get_connection(self._conn_id)
+            connection = BaseHook.get_connection(self._conn_id)
         except AirflowNotFoundException:
             message = f"Spark connection '{self._conn_id}' is not defined"
             hint = "add a connection of type spark, for example with the host local[*], or set conn_id"
             raise DefinitionError(Problem("CATALOG_004", message, hint)) from None
+        # Without it the Spark provider's hook fails with the name of a variable.
+        is_kubernetes = "k8s" in f"{connection.conn_type}://{connection.host}"
+        if is_kubernetes and getattr(spark_submit, "kube_client", None) is None:
+            message = f"Spark connection '{self._conn_id}' is one of Kubernetes, which this worker cannot reach"
+            hint = "install apache-airflow-providers-cncf-kubernetes"
+            raise DefinitionError(Problem("CATALOG_004", message, hint))
 
     def _prepare(self, context: Context) -> _Execution:
         from airflow_provider_runtime.core.planning.snapshot_store import read_snapshot
@@ -261,9 +268,12 @@ class RunProjectOperator(SparkSubmitOperator):
         """In cluster modes follow the job through the cluster's own API, so that a retry can take it up again."""
         if not self.durable or not hook.is_cluster_mode:
             return
-        if hook.is_kubernetes and not self._track_driver_via_k8s_api and hook.can_ask_kubernetes:
-            self._track_driver_via_k8s_api = True
-            hook.track_kubernetes_driver()
+        if hook.is_kubernetes and not self._track_driver_via_k8s_api:
+            self._track_driver_via_k8s_api = self.durable = hook.can_ask_kubernetes
+            if self.durable:
+                hook.track_kubernetes_driver()
+            else:
+                self.log.warning("without a namespace in the connection a retry starts the job anew")
         if hook.is_yarn and not self._yarn_track_via_rm_api:
             self._yarn_track_via_rm_api = self.durable = hook.track_yarn_application()
             if not self.durable:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import tempfile
 import warnings
 from pathlib import Path
+
+import pytest
+
+from tests.airflow.tasks import FakeSpark
 
 HOME = Path(tempfile.mkdtemp(prefix="runtime-airflow-"))
 os.environ.update(
@@ -22,3 +28,24 @@ with warnings.catch_warnings():
     from airflow import plugins_manager  # noqa: F401
     from airflow.providers.apache.spark.operators import spark_submit  # noqa: F401
     from airflow.serialization import serialized_objects  # noqa: F401
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "dags_examples"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(EXAMPLES / "catalog", tmp_path / "catalog")
+    shutil.copytree(EXAMPLES / "data", tmp_path / "data")
+    monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path))
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps({"conn_type": "spark", "host": "local[1]"}))
+    return tmp_path
+
+
+@pytest.fixture
+def spark(home: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSpark:
+    (home / "bin").mkdir()
+    fake = FakeSpark(home / "bin")
+    fake.install()
+    for name, value in fake.environment().items():
+        monkeypatch.setenv(name, value)
+    return fake

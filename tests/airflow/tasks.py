@@ -37,6 +37,7 @@ if not os.environ.get("FAKE_SUBMIT_SILENT"):
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(report))
 print("Submitted application_1700000000000_0001", flush=True)
+print(os.environ.get("FAKE_SUBMIT_SAYS", ""))
 print("tracking URL: http://cluster.example:8088/proxy/application_1700000000000_0001/")
 sys.exit(11 if error else 0)
 """

@@ -1,13 +1,24 @@
 from __future__ import annotations
 
+import json
 import shutil
+import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from airflow.utils.state import TaskInstanceState
 
-from airflow_provider_runtime.operators.lineage import SourceColumn, make_operator_lineage, read_plan, trace_plan
+from airflow_provider_runtime.operators.lineage import (
+    SourceColumn,
+    _name_location,
+    make_operator_lineage,
+    read_plan,
+    trace_plan,
+)
 from airflow_provider_runtime.operators.resolve import ResolveOperator
-from tests.airflow.tasks import FakeTask
+from airflow_provider_runtime.operators.run_project import RunProjectOperator
+from tests.airflow.tasks import FakeSpark, FakeTask
 
 pytestmark = pytest.mark.airflow
 
@@ -25,7 +36,7 @@ def snapshot_uri(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_lineage_follows_a_column_through_joins_and_aggregates(snapshot_uri: str, tmp_path: Path) -> None:
     report = {"outputs": [{"seq": 30, "rows": 13}, {"seq": 60, "rows": 10}]}
     found = trace_plan(read_plan(snapshot_uri), report)
-    ledger, close = found.outputs
+    ledger, close, _ = found.outputs
     data = f"{tmp_path}/data/fx_close"
 
     assert (ledger.namespace, ledger.name, ledger.rows) == ("file", f"{tmp_path}/warehouse/ledger_usd", 13)
@@ -49,5 +60,69 @@ def test_lineage_names_every_input_with_its_schema(snapshot_uri: str, tmp_path: 
     assert "rate" in inputs[f"{tmp_path}/data/fx_close/exchange_rates.csv"]
 
 
-def test_lineage_without_openlineage_is_nothing(snapshot_uri: str) -> None:
+def test_lineage_without_openlineage_is_nothing(snapshot_uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "airflow.providers.openlineage.extractors", None)
     assert make_operator_lineage(read_plan(snapshot_uri)) is None
+
+
+def test_registered_dataset_is_the_same_place_for_writer_and_reader(snapshot_uri: str) -> None:
+    plan = read_plan(snapshot_uri)
+    registered = [found for found in trace_plan(plan).outputs if found.namespace == "runtime://datasets"]
+    assert [found.name for found in registered] == ["Monthly Close"]
+    assert registered[0].columns == trace_plan(plan).outputs[1].columns
+
+    reader = json.loads(json.dumps(plan))
+    reader["settings"]["trace"]["input"] |= {
+        "resolver": "registry version 1 (dataset_resolver)",
+        "dataset": "Monthly Close",
+    }
+    read = {(found.namespace, found.name) for found in trace_plan(reader).inputs}
+    assert (registered[0].namespace, registered[0].name) in read
+
+
+def test_databases_are_named_as_openlineage_asks_for() -> None:
+    location = {"kind": "jdbc", "table": "finance.close", "options": {"url": "jdbc:postgresql://db/books?user=u"}}
+    assert _name_location(location) == ("postgres://db:5432", "books.finance.close")
+    location["options"] = {"url": "jdbc:postgresql://db:6543/books"}
+    assert _name_location(location) == ("postgres://db:6543", "books.finance.close")
+
+
+def test_event_of_a_run_is_emitted_as_openlineage_writes_it(
+    home: Path, spark: FakeSpark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow.providers.openlineage.extractors.manager import ExtractorManager
+    from airflow.providers.openlineage.plugins.adapter import OpenLineageAdapter
+    from openlineage.client import OpenLineageClient
+    from openlineage.client.transport.file import FileConfig, FileTransport
+
+    task = FakeTask()
+    operator = RunProjectOperator(
+        task_id="run", snapshot=ResolveOperator(task_id="resolve", project="fx-close").execute(task.context("resolve"))
+    )
+    operator.execute(task.context())
+    context = task.context()
+    found = ExtractorManager().extract_metadata(
+        context["dag_run"], operator, TaskInstanceState.SUCCESS, task_instance=context["ti"]
+    )
+    log = tmp_path / "events.json"
+    client = OpenLineageClient(transport=FileTransport(FileConfig(log_file_path=str(log), append=True)))
+    moment = datetime(2026, 2, 1, tzinfo=UTC).isoformat()
+    run_id = "019e807a-ec00-7000-8b2d-b36000000000"
+    OpenLineageAdapter(client).complete_task(run_id, "close.run", moment, found, moment, moment, None, None, None)
+
+    event = json.loads(log.read_text())
+    assert event["eventType"] == "COMPLETE"
+    outputs = {(output["namespace"], output["name"]): output for output in event["outputs"]}
+    assert ("runtime://datasets", "Monthly Close") in outputs
+    ledger = outputs["file", f"{tmp_path}/warehouse/ledger_usd"]
+    assert ledger["outputFacets"]["outputStatistics"]["rowCount"] == 3
+    assert {field["name"]: field["type"] for field in ledger["facets"]["schema"]["fields"]}["amount_usd"].startswith(
+        "decimal("
+    )
+    sources = ledger["facets"]["columnLineage"]["fields"]["amount_usd"]["inputFields"]
+    assert {(source["name"].rsplit("/", 1)[1], source["field"]) for source in sources} == {
+        ("2026-01.csv", "amount_local"),
+        ("exchange_rates.csv", "rate"),
+    }
+    rates = next(found for found in event["inputs"] if found["name"].endswith("/exchange_rates.csv"))
+    assert "rate" in {field["name"] for field in rates["facets"]["schema"]["fields"]}

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -22,7 +21,6 @@ from tests.airflow.tasks import FakeSpark, FakeTask
 
 pytestmark = pytest.mark.airflow
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "dags_examples"
 DATA_ERROR = {
     "code": "DATA_003",
     "message": "12 does not fit",
@@ -30,25 +28,6 @@ DATA_ERROR = {
     "file": "fx.yaml",
     "line": 7,
 }
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    shutil.copytree(EXAMPLES / "catalog", tmp_path / "catalog")
-    shutil.copytree(EXAMPLES / "data", tmp_path / "data")
-    monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path))
-    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps({"conn_type": "spark", "host": "local[1]"}))
-    return tmp_path
-
-
-@pytest.fixture
-def spark(home: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSpark:
-    (home / "bin").mkdir()
-    fake = FakeSpark(home / "bin")
-    fake.install()
-    for name, value in fake.environment().items():
-        monkeypatch.setenv(name, value)
-    return fake
 
 
 def resolve(task: FakeTask, project: str = "fx-close", **arguments: Any) -> dict[str, Any]:

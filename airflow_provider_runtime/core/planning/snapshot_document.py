@@ -91,6 +91,7 @@ def describe_choice(choice: TableChoice) -> dict[str, Any]:
     """Return the reasons of a table's choices."""
     resolved = choice.resolved
     return {
+        "dataset": choice.pin.use.dataset.model.name,
         "version": f"{choice.pin.version} ({choice.pin.reason})",
         "resolver": f"{choice.resolver.id} version {choice.resolver.version} ({choice.resolver.source})",
         "rules": [{"name": rule.name, "matched": rule.matched, "reason": rule.reason} for rule in resolved.rules],
