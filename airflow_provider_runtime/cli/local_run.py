@@ -111,7 +111,7 @@ class LocalRunner:
             snapshot.document,
             snapshot.sha256,
             snapshot_uri=snapshot_uri,
-            allow_closed=self.allow_closed or bool(snapshot.plan.get("settings", {}).get("allow_closed")),
+            allow_closed=self.allow_closed,
         )
         try:
             return self._execute(snapshot, snapshot_uri, attempt, started)

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError, SnapshotError
-from airflow_provider_runtime.core.model.period import PeriodStatus
 from airflow_provider_runtime.core.model.report import find_misfit
 from airflow_provider_runtime.core.planning.system_columns import SYSTEM_COLUMN_NAMES
 from airflow_provider_runtime.core.registry.leases import describe_holder
@@ -34,7 +33,6 @@ def begin_attempt(
     *,
     snapshot_uri: str | None = None,
     allow_closed: bool = False,
-    file_status: PeriodStatus = "open",
     invocation: str | None = None,
     durable: bool = False,
     resume_token: int | None = None,
@@ -42,20 +40,22 @@ def begin_attempt(
 ) -> Attempt:
     """Take the lease of the snapshot's project and period; the attempt's token fences every older one."""
     project, period = snapshot["project"], snapshot["period"]
+    settings = snapshot["plan"].get("settings") or {}
     start = RunStart(
         snapshot_sha256=sha256,
         run_id=str(snapshot["run_id"]),
         project_id=str(project["id"]),
         project_name=str(project["name"]),
         project_version=int(project["version"]),
-        calendar=str(snapshot["plan"].get("settings", {}).get("calendar") or "gregorian"),
+        calendar=str(settings.get("calendar") or "gregorian"),
         period=str(period["identifier"]),
         level=str(period["level"]),
         snapshot_uri=snapshot_uri,
         definitions=_list_definitions(snapshot),
         invocation=invocation,
-        allow_closed=allow_closed,
-        file_status=file_status,
+        allow_closed=allow_closed or bool(settings.get("allow_closed")),
+        file_status=settings.get("file_status") or "open",
+        lies_in=tuple(settings.get("lies_in") or ()),
     )
     holder = describe_holder(durable=durable)
     return registry.begin_attempt(start, holder=holder, lease_seconds=lease_seconds, resume_token=resume_token)

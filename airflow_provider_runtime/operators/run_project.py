@@ -225,13 +225,11 @@ class RunProjectOperator(SparkSubmitOperator):
     def _take_attempt(self, context: Context, execution: _Execution, resume_token: int | None = None) -> Attempt:
         from airflow_provider_runtime.core.runs import begin_attempt
 
-        settings = execution.snapshot.plan.get("settings") or {}
         attempt = begin_attempt(
             execution.registry,
             execution.snapshot.document,
             execution.snapshot.sha256,
             snapshot_uri=execution.snapshot_uri,
-            allow_closed=bool(settings.get("allow_closed")),
             invocation=execution.invocation,
             durable=self._is_durable,
             resume_token=resume_token,

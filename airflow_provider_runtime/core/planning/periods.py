@@ -92,6 +92,11 @@ class PeriodIndex(ABC):
         """Say whether a level stands below another."""
         return self.levels.index(level) > self.levels.index(than)
 
+    def list_holders(self, period: Period) -> tuple[Period, ...]:
+        """Return the periods of all coarser levels that this one belongs to, the finest first."""
+        coarser = [level for level in reversed(self.levels) if self.is_finer(period.level, level)]
+        return tuple(found for level in coarser if (found := self.find_parent(period, level)))
+
     def list_range(self, text: str, level: str) -> tuple[Period, ...]:
         """Return the periods of `X`, or of `X..Y` with both ends, in order."""
         first_text, separator, last_text = text.partition(RANGE_SEPARATOR)

@@ -47,12 +47,15 @@ def list_period_problems(
 ) -> list[Problem]:
     """Return why a period may not be run: closed or locked, not begun, not ended."""
     problems = []
-    status = find_period_status(index, period, registry)
+    status, barred = find_strictest(index, period, registry)
+    what = f"period {period.identifier}"
+    if barred != period:
+        what += f" lies in {barred.identifier}, which"
     if status == "locked":
-        problems.append(Problem("PERIOD_002", f"period {period.identifier} is locked", "locked is final"))
+        problems.append(Problem("PERIOD_002", f"{what} is locked", "locked is final"))
     elif status == "closed" and not rules.allow_closed:
-        hint = "reopen it with `airflow-runtime periods --reopen`, or run with --allow-closed"
-        problems.append(Problem("PERIOD_002", f"period {period.identifier} is closed", hint))
+        hint = f"reopen {barred.identifier} with `airflow-runtime periods --reopen`, or run with --allow-closed"
+        problems.append(Problem("PERIOD_002", f"{what} is closed", hint))
     if rules.require_begun and today < period.start_date:
         message = f"period {period.identifier} has not begun: it starts on {period.start_date}"
         problems.append(Problem("PERIOD_003", message, "choose an earlier period"))
@@ -62,12 +65,14 @@ def list_period_problems(
     return problems
 
 
-def find_period_status(index: PeriodIndex, period: Period, registry: Registry | None) -> PeriodStatus:
-    """Return a period's status: the stricter of the calendar file's and the registry's."""
-    if registry is None:
-        return period.status
-    recorded = registry.get_period(index.calendar_id, period.identifier).status
-    return max(period.status, recorded, key=_STRICTNESS.index)
+def find_strictest(index: PeriodIndex, period: Period, registry: Registry | None) -> tuple[PeriodStatus, Period]:
+    """Return the strictest status of a period and of those that it lies in, in file and registry, and whose it is."""
+    found: list[tuple[PeriodStatus, Period]] = []
+    for holder in (period, *index.list_holders(period)):
+        found.append((holder.status, holder))
+        if registry is not None:
+            found.append((registry.get_period(index.calendar_id, holder.identifier).status, holder))
+    return max(found, key=lambda item: _STRICTNESS.index(item[0]))
 
 
 def get_run_period(index: PeriodIndex, identifier: str, project: Definition[Project]) -> Period:

@@ -55,6 +55,7 @@ from airflow_provider_runtime.core.planning.resolver_choice import ResolverChoic
 from airflow_provider_runtime.core.planning.resolver_service import CredentialReader
 from airflow_provider_runtime.core.planning.run_period import (
     PeriodRules,
+    find_strictest,
     get_project_periods,
     get_run_period,
     list_period_problems,
@@ -195,7 +196,8 @@ class _Builder:
             settings={
                 "calendar": context.index.calendar_id,
                 "allow_closed": self.options.allow_closed,
-                "file_status": context.period.status,
+                "file_status": find_strictest(context.index, context.period, None)[0],
+                "lies_in": [holder.identifier for holder in context.index.list_holders(context.period)],
                 "definitions": [describe_definition(found) for found in definitions],
                 "registers": self._dump_registered(checked, slices),
                 "trace": {key: describe_choice(choice) for key, choice in choices.items()},

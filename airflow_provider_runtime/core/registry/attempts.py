@@ -49,7 +49,7 @@ def begin(
     run = store.find_run(start.snapshot_sha256)
     if run is not None and _is_answered(run, start, resume_token):
         return _make_attempt(start, run.token, run.attempt, holder, lease_seconds, run)
-    check_period(store, start.calendar, start.period, start.allow_closed, start.file_status)
+    check_period(store, start)
     if problems := check_definitions(store, start.definitions):
         raise DefinitionError(problems)
     now = store.now_millis()
@@ -129,24 +129,32 @@ def fail(store: Store, attempt: Attempt, error: Mapping[str, Any], report: Mappi
     return True
 
 
-def check_period(store: Store, calendar: str, period: str, allow_closed: bool, file_status: PeriodStatus) -> None:
-    """Raise PERIOD_002 when nothing may be published for the period."""
-    record = store.find_period(calendar, period)
-    status = get_stricter(file_status, record.status if record else "open")
-    if status == "locked" or (status == "closed" and not allow_closed):
-        by = f" by {record.who}: {record.reason}" if record and record.status == status else " in the calendar's file"
-        hint = (
-            "a locked period never changes again"
-            if status == "locked"
-            else "reopen it with `airflow-runtime periods --reopen`, or allow closed periods for this run"
-        )
-        raise PeriodError(Problem("PERIOD_002", f"period {period} of calendar '{calendar}' was {status}{by}", hint))
+def check_period(store: Store, run: RunStart | Attempt) -> None:
+    """Raise PERIOD_002 when nothing may be published for the run's period, or for one that it lies in."""
+    _check_status(run, run.period, run.file_status, "in the calendar's file")
+    for period in (run.period, *run.lies_in):
+        record = store.find_period(run.calendar, period)
+        if record is not None:
+            _check_status(run, period, record.status, f"by {record.who}: {record.reason}")
+
+
+def _check_status(run: RunStart | Attempt, period: str, status: PeriodStatus, by: str) -> None:
+    if status == "open" or (status == "closed" and run.allow_closed):
+        return
+    hint = (
+        "a locked period never changes again"
+        if status == "locked"
+        else f"reopen {period} with `airflow-runtime periods --reopen`, or allow closed periods for this run"
+    )
+    inside = "" if period == run.period else f" lies in {period}, which"
+    message = f"period {run.period} of calendar '{run.calendar}'{inside} was {status} {by}"
+    raise PeriodError(Problem("PERIOD_002", message, hint))
 
 
 def _check_current(store: Store, attempt: Attempt) -> LeaseRow:
     lease = store.find_lease(attempt.project_id, attempt.period)
     # First the period: whoever was revoked by a lock shall read of the lock.
-    check_period(store, attempt.calendar, attempt.period, attempt.allow_closed, attempt.file_status)
+    check_period(store, attempt)
     if lease is None or not _holds(lease, attempt.snapshot_sha256, attempt.token):
         raise LeaseError(_describe_replaced(attempt.project_name, attempt.period, lease, attempt.token))
     return lease
@@ -239,5 +247,6 @@ def _make_attempt(
         lease_seconds=lease_seconds,
         allow_closed=start.allow_closed,
         file_status=start.file_status,
+        lies_in=start.lies_in,
         published=published,
     )

@@ -341,6 +341,20 @@ def test_catalog_that_was_loaded_can_be_resolved_without_its_problems() -> None:
         build_snapshot(loaded.catalog, "p1", "2026-01", replace(OPTIONS, version=9))
 
 
+@pytest.mark.parametrize("holder", ["2026", "2026-Q1"])
+def test_month_of_a_locked_year_or_quarter_is_locked(holder: str) -> None:
+    registry = MemoryRegistry()
+    registry.set_period_status("gregorian", holder, "closed", who="ann", reason="done")
+    (problem,) = list_problems(RESOLVER, write_project(), registry=registry)
+    assert (problem.code, problem.message) == ("PERIOD_002", f"period 2026-01 lies in {holder}, which is closed")
+    allowed = resolve(RESOLVER, write_project(), registry=registry, options=replace(OPTIONS, allow_closed=True))
+    assert allowed.plan["settings"]["lies_in"] == ["2026-Q1", "2026"]
+    registry.set_period_status("gregorian", holder, "locked", who="ann", reason="audited")
+    problems = list_problems(RESOLVER, write_project(), registry=registry, options=replace(OPTIONS, allow_closed=True))
+    assert [problem.message for problem in problems] == [f"period 2026-01 lies in {holder}, which is locked"]
+    resolve(RESOLVER, write_project(), registry=registry, period="2027-01")
+
+
 def test_override_of_a_dataset_that_does_not_exist_is_refused_with_the_nearest_name() -> None:
     (problem,) = list_problems(RESOLVER, write_project(resolver_overrides="{FX rate: lake-resolver}"))
     assert (problem.code, problem.location.field) == ("CATALOG_004", "resolver_overrides.FX rate")
