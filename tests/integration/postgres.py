@@ -40,6 +40,26 @@ class PostgresServer:
             connection.execute(f"CREATE DATABASE {name}")
         return f"postgresql+psycopg://{self.user}@127.0.0.1:{self.port}/{name}"
 
+    def start(self) -> None:
+        """Start the server, the first time or after a stop."""
+        settings = ("listen_addresses=127.0.0.1", f"port={self.port}", f"unix_socket_directories={self.folder}")
+        options = " ".join(f"-c {setting}" for setting in (*settings, "fsync=off"))
+        _run(
+            self.binaries / "pg_ctl",
+            "-D",
+            self.folder / "data",
+            "-l",
+            self.folder / "log",
+            "-w",
+            "-o",
+            options,
+            "start",
+        )
+
+    def stop(self) -> None:
+        """Stop the server at once, as a crash does."""
+        _run(self.binaries / "pg_ctl", "-D", self.folder / "data", "-m", "immediate", "-w", "stop")
+
 
 def find_postgres() -> Path | None:
     """Find the folder of the newest server's programs."""
@@ -64,15 +84,14 @@ def start_postgres() -> Iterator[PostgresServer]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    settings = ("listen_addresses=127.0.0.1", f"port={port}", f"unix_socket_directories={folder}", "fsync=off")
-    options = " ".join(f"-c {setting}" for setting in settings)
+    server = PostgresServer(port, folder, binaries)
     try:
         _run(binaries / "initdb", "-D", folder / "data", "-A", "trust", "-U", "postgres", "--no-sync", "-E", "UTF8")
-        _run(binaries / "pg_ctl", "-D", folder / "data", "-l", folder / "log", "-w", "-o", options, "start")
+        server.start()
         try:
-            yield PostgresServer(port, folder, binaries)
+            yield server
         finally:
-            _run(binaries / "pg_ctl", "-D", folder / "data", "-m", "immediate", "-w", "stop")
+            server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

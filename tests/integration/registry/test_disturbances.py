@@ -1,0 +1,77 @@
+"""What comes between an attempt's begin and its end: a database that is away, a lock, another run, a clock."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from airflow_provider_runtime.core.errors import InfrastructureError, LeaseError, RuntimeProviderError
+from airflow_provider_runtime.core.registry.sql import open_registry
+from airflow_provider_runtime.core.runs import keep_alive
+from tests.integration.postgres import start_postgres
+from tests.unit.registry.registry_cases import begin, make_start, make_write, read
+
+pytestmark = pytest.mark.integration
+
+
+def test_database_restarted_in_the_middle_of_a_run_costs_nothing() -> None:
+    lost: list[RuntimeProviderError] = []
+    with start_postgres() as server:
+        url = server.make_database()
+        registry = open_registry(url, patience_seconds=1.0)
+        attempt = begin(registry, make_start("a"))
+        with keep_alive(registry, attempt, lost.append, interval_seconds=0.1):
+            server.stop()
+            with pytest.raises(InfrastructureError, match="INFRA_001") as caught:
+                registry.finish_attempt(attempt, [make_write()], {})
+            assert caught.value.retryable
+            server.start()
+            (done,) = registry.finish_attempt(attempt, [make_write()], {})
+        assert (done.version, lost) == (1, [])
+        assert read(open_registry(url)) == [("2026-01", "file:/s/1")]
+
+
+def test_database_that_comes_back_in_time_is_waited_for() -> None:
+    with start_postgres() as server:
+        registry = open_registry(server.make_database(), patience_seconds=30.0)
+        attempt = begin(registry, make_start("a"))
+        server.stop()
+        back = threading.Timer(0.5, server.start)
+        back.start()
+        (done,) = registry.finish_attempt(attempt, [make_write()], {})
+        back.join()
+        assert done.version == 1
+
+
+def test_lease_that_expires_while_its_holder_works_is_lost_only_to_another_run(url: str) -> None:
+    registry = open_registry(url)
+    slow = begin(registry, make_start("a"), lease_seconds=0.05)
+    time.sleep(0.1)
+    registry.heartbeat(slow)
+    time.sleep(0.1)
+    other = begin(registry, make_start("b"))
+    for use in (lambda: registry.heartbeat(slow), lambda: registry.finish_attempt(slow, [make_write()], {})):
+        with pytest.raises(LeaseError, match="RUN_002"):
+            use()
+    assert registry.finish_attempt(other, [make_write()], {})[0].version == 1
+
+
+@pytest.mark.parametrize("locked", ["2026-01", "2026-Q1", "2026"])
+def test_lock_while_a_run_is_under_way_is_told_to_its_holder_once(url: str, locked: str) -> None:
+    registry = open_registry(url)
+    attempt = begin(registry, make_start("a", lies_in=("2026-Q1", "2026")))
+    told = threading.Event()
+    lost: list[RuntimeProviderError] = []
+
+    def stop(error: RuntimeProviderError) -> None:
+        lost.append(error)
+        told.set()
+
+    with keep_alive(registry, attempt, stop, interval_seconds=0.02):
+        open_registry(url).set_period_status("gregorian", locked, "locked", who="ann", reason="audit")
+        assert told.wait(10)
+        time.sleep(0.1)
+    assert [error.code for error in lost] == ["PERIOD_002"]
+    assert registry.list_datasets() == []
