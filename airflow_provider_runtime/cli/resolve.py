@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from airflow_provider_runtime.cli.credentials import read_credential
 from airflow_provider_runtime.cli.options import DEFAULT_REGISTRY, catalog_option, project_option, registry_option
 from airflow_provider_runtime.cli.parameters import Day, Moment
 from airflow_provider_runtime.core.registry.ports import Registry
@@ -65,7 +66,8 @@ def command(
     )
     opened = find_registry(registry)
     try:
-        snapshot = build_snapshot(load_catalog(catalog, project=project), project, period, options, registry=opened)
+        loaded = load_catalog(catalog, project=project)
+        snapshot = build_snapshot(loaded, project, period, options, registry=opened, read_credential=read_credential)
     finally:
         if opened is not None:
             opened.close()

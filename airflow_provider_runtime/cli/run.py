@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from airflow_provider_runtime.cli.credentials import read_credential
 from airflow_provider_runtime.cli.options import DEFAULT_REGISTRY, catalog_option, project_option, registry_option
 from airflow_provider_runtime.cli.parameters import Day, Moment, Setting
 
@@ -160,7 +161,7 @@ def _resolve(catalog: LoadResult, request: RunRequest, period: str, registry: Re
         slice_store=str(request.state / "slices"),
         allow_closed=request.allow_closed,
     )
-    return build_snapshot(catalog, request.project, period, options, registry=registry)
+    return build_snapshot(catalog, request.project, period, options, registry=registry, read_credential=read_credential)
 
 
 def _load(catalog: Path, project: str) -> LoadResult:

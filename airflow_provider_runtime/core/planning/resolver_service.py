@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import (
@@ -39,6 +40,7 @@ CredentialReader = Callable[[str], str]
 """Returns the secret that a reference such as `env://TOKEN` stands for; raises DefinitionError when it cannot."""
 
 TIMEOUT_SECONDS = 10.0
+LONGEST_ANSWER_SECONDS = 30.0
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
 MAX_LOCATIONS = 10_000
 _KEYS = frozenset({"datasource_id", "path", "table", "schema", "uri", "type", "options", "period"})
@@ -78,8 +80,11 @@ def _make_authorization(secret: str) -> str:
     if parts.get("user"):
         pair = f"{parts['user']}:{parts.get('password', '')}"
         return "Basic " + b64encode(pair.encode()).decode()
-    token = str(parts.get("token") or parts.get("password") or secret)
-    return f"Bearer {''.join(token.split())}"
+    token = "".join(str(parts.get("token") or parts.get("password") or secret).split())
+    if not (token.isascii() and token.isprintable()):
+        problem = Problem("CATALOG_004", "the secret of `auth` has characters that no header can carry")
+        raise DefinitionError(problem)
+    return f"Bearer {token}"
 
 
 def _make_request(method: str, endpoint: str, params: dict[str, str], headers: dict[str, str]) -> Request:
@@ -99,7 +104,7 @@ def _make_request(method: str, endpoint: str, params: dict[str, str], headers: d
 def _fetch(request: Request, endpoint: str) -> bytes:
     try:
         with _make_opener().open(request, timeout=TIMEOUT_SECONDS) as response:
-            content: bytes = response.read(MAX_ANSWER_BYTES + 1)
+            content = _read_in_time(response, endpoint)
     except HTTPError as error:
         error.close()
         if error.code >= 500 or error.code == 429:
@@ -111,6 +116,17 @@ def _fetch(request: Request, endpoint: str) -> bytes:
     if len(content) > MAX_ANSWER_BYTES:
         raise _refuse(endpoint, f"answered with more than {MAX_ANSWER_BYTES // 1024 // 1024} MB")
     return content
+
+
+def _read_in_time(response: HTTPResponse, endpoint: str) -> bytes:
+    """Read an answer as a whole; the timeout of a connection alone lets one that drips go on for ever."""
+    latest = time.monotonic() + LONGEST_ANSWER_SECONDS
+    content = bytearray()
+    while len(content) <= MAX_ANSWER_BYTES and (part := response.read1(65536)):
+        content += part
+        if time.monotonic() > latest:
+            raise _unreachable(endpoint, f"did not answer within {LONGEST_ANSWER_SECONDS:.0f} s")
+    return bytes(content)
 
 
 def _make_opener() -> OpenerDirector:

@@ -172,6 +172,23 @@ def test_service_answer_too_large_is_refused(service: Service, monkeypatch: pyte
     assert list_problems(service.write(), write_project(OUTPUT))[0].code == "RESOLVE_003"
 
 
+def test_service_answer_that_drips_is_given_up(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resolver_service, "LONGEST_ANSWER_SECONDS", 0.0)
+    with pytest.raises(InfrastructureError, match="did not answer within"):
+        resolve(service.write(), write_project(OUTPUT))
+
+
+@pytest.mark.parametrize("secret", ["pässword", "a\x00b", "\u202eabc"])
+def test_secret_that_no_header_can_carry_is_not_shown(
+    service: Service, monkeypatch: pytest.MonkeyPatch, secret: str
+) -> None:
+    loaded = load(service.write(", auth: 'env://CATALOG_TOKEN'"), write_project(OUTPUT))
+    with pytest.raises(DefinitionError, match="no header can carry") as caught:
+        build_snapshot(loaded, "p1", "2026-01", OPTIONS, read_credential=lambda _: secret)
+    assert secret not in str(caught.value)
+    assert service.asked == []
+
+
 def test_credential_that_cannot_be_read_is_catalog_004(service: Service) -> None:
     for reference in ("airflow://cat", "env://NOT_SET_ANYWHERE"):
         problems = list_problems(service.write(f", auth: {reference}"), write_project(OUTPUT))
