@@ -21,6 +21,7 @@ _FILE = re.compile(r"while reading file (.+?)\.\s")
 # A source that cannot be reached is no mistake of the data, and worth another try.
 _UNREACHABLE = re.compile(
     r"java\.net\.|SocketTimeout|ConnectTimeout|UnknownHost|SdkClientException|Connection re(set|fused)|SlowDown|"
+    r"Connection to .* refused|The connection attempt failed|"
     r"AccessControlException|AccessDenied|BlockMissing|StandbyException"
 )
 

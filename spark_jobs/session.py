@@ -39,6 +39,8 @@ SETTINGS: dict[str, str] = {
     "spark.sql.shuffle.orderIndependentChecksum.enabled": "true",
     "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true",
     "spark.sql.shuffle.orderIndependentChecksum.enableQueryLevelRollbackOnMismatch": "true",
+    # A deeply nested expression is settled one level at a time, and 100 is no limit that anybody has been told of.
+    "spark.sql.analyzer.maxIterations": "2000",
     # How it runs.
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.optimizer.scalarSubqueryUseSingleJoin": "true",

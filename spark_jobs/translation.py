@@ -37,6 +37,7 @@ _VALUE_CONDITIONS = (
     "DIVIDE_BY_ZERO",
 )
 _CONDITION_IN_TEXT = re.compile(r"\[([A-Z][A-Z_]+(?:\.[A-Z_]+)*)\]([^\n]*)")
+_TOO_DEEP = ("FAILED_TO_PARSE_TOO_COMPLEX", "StackOverflowError")
 _VALUE_HINT = "correct the value where it comes from, or declare a type that holds it"
 _NULL_HINT = "fill it where it comes from, or declare the column `nullable: true`"
 _LITERAL_SUFFIX = re.compile(r"(-?[0-9][0-9.E+-]*)(?:BD|L|S|Y)")
@@ -68,6 +69,10 @@ def translate(error: BaseException, plan: Plan) -> JobError:
     failure = find_read_failure(text)
     if failure is not None:
         return _describe_read_failure(failure, plan)
+    if any(sign in text for sign in _TOO_DEEP):
+        mark, _ = _find_mark([], text, plan)
+        hint = "spread it over several columns or operations, or give the driver a larger stack (-Xss)"
+        return JobError("EXPR_001", "an expression is nested too deeply for Spark", hint=hint, mark=mark)
     reason = found[-1][1] if found else _find_reason(error, text)
     return JobError("INFRA_001", f"Spark failed: {shorten(reason, 500)}")
 

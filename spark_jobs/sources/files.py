@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from spark_jobs.columns import TextFormats
-from spark_jobs.sources.relation import Relation
+from spark_jobs.sources.relation import MissingDataError, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,10 +34,6 @@ CSV_OPTIONS = {
 JSON_OPTIONS = {"mode": "FAILFAST"}
 _MISSING = {"PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA", "DATA_SOURCE_NOT_FOUND_PATH"}
 _FILE_NAME = "_metadata.file_path"
-
-
-class MissingDataError(Exception):
-    """There is nothing at a location."""
 
 
 class UnreadableTypesError(Exception):

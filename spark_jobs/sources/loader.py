@@ -16,11 +16,11 @@ from spark_jobs.period_filter import build_period_filter
 from spark_jobs.read_errors import find_read_failure
 from spark_jobs.row_ids import POSITION, number_by_content
 from spark_jobs.snapshot import name_table
-from spark_jobs.sources.files import MissingDataError, UnreadableTypesError, read_files
+from spark_jobs.sources.files import UnreadableTypesError, read_files
 from spark_jobs.sources.jdbc import read_jdbc
 from spark_jobs.sources.memory import read_memory
 from spark_jobs.sources.numbering import number_files
-from spark_jobs.sources.relation import Credentials, Relation
+from spark_jobs.sources.relation import Credentials, MissingDataError, Relation
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 Credentials = Callable[[str], Mapping[str, str]]
 
 
+class MissingDataError(Exception):
+    """There is nothing at a location."""
+
+
 @dataclass(frozen=True, slots=True)
 class Relation:
     """The rows of one location before they are filtered and cast."""

@@ -15,6 +15,7 @@ from airflow_provider_runtime.core.expr.problems import ExpressionProblem
 from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
 from airflow_provider_runtime.core.model.dataset import Dataset, Table
 from airflow_provider_runtime.core.model.operation import Operation
+from airflow_provider_runtime.core.model.plan import PlanDestination
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.model.schema import DataType
 from airflow_provider_runtime.core.planning.checked import CheckedJoin, Path, Role, TableUse
@@ -55,6 +56,10 @@ class ProjectContext:
     problems: list[Problem] = field(default_factory=list)
     tables: list[TableUse] = field(default_factory=list)
     used_selectors: set[str] = field(default_factory=set)
+    written: dict[int, PlanDestination] = field(default_factory=dict)
+    """Where the outputs so far go, by their seq."""
+    registered: dict[str, int] = field(default_factory=dict)
+    """The outputs' seq by the name that they register."""
     _told: set[tuple[str, str, str, int, int]] = field(default_factory=set)
 
     def report_in_selector(self, problem: ExpressionProblem, code: str, message: str, seq: int | None) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from airflow_provider_runtime.core.catalog.catalog import registered_dataset_id
 from airflow_provider_runtime.core.errors import DefinitionError
 from airflow_provider_runtime.core.model.operation import OutputOperation
+from airflow_provider_runtime.core.model.plan import PlanDestination
 from airflow_provider_runtime.core.planning.checked import CheckedOperation, WorkingColumn
 from airflow_provider_runtime.core.planning.checks.context import OperationContext, uses_of
 from airflow_provider_runtime.core.planning.checks.names import read_column_reference, suggest_column
 from airflow_provider_runtime.core.planning.destinations import resolve_destination
+from airflow_provider_runtime.core.planning.places import describe_overlap
 
 
 def check_output(context: OperationContext) -> CheckedOperation:
@@ -75,6 +77,19 @@ def _check_destination(
         message = "a JDBC output must include the column _period, or the rows of its period cannot be replaced"
         hint = "add _period to `columns`, or set write_mode: overwrite"
         context.report("OUTPUT_002", message, ("arguments", "columns"), hint)
+    _check_apart(context, operation, destination)
+
+
+def _check_apart(context: OperationContext, operation: OutputOperation, destination: PlanDestination) -> None:
+    """Refuse a place that another output writes to: the later one would replace what the earlier one wrote."""
+    for seq, earlier in context.project.written.items():
+        met = describe_overlap(destination, earlier)
+        if met is not None:
+            message = f"output {operation.seq} meets output {seq}: it {met}"
+            hint = "give every output a place of its own"
+            context.report("OUTPUT_002", message, ("arguments", "destination"), hint)
+            break
+    context.project.written[operation.seq] = destination
 
 
 def _check_registration(context: OperationContext, name: str, columns: tuple[WorkingColumn, ...]) -> None:
@@ -90,6 +105,10 @@ def _check_registration(context: OperationContext, name: str, columns: tuple[Wor
             hint = f"it is in {found.file}, line {found.locate('id').line}; choose another name"
             context.report("CATALOG_003", f"dataset '{name}' is defined in the catalog already", path, hint)
             break
+    first = context.project.registered.setdefault(name, context.operation.seq)
+    if first != context.operation.seq:
+        message = f"output {first} registers the dataset '{name}' already"
+        context.report("CATALOG_003", message, path, "choose another name")
     if columns and all(column.origin == "system" for column in columns):
         message = "a registered dataset needs a column that is no system column"
         context.report("OUTPUT_001", message, ("arguments", "columns"), "add a column to `columns`")

@@ -1,0 +1,86 @@
+"""CSV and JSON that outputs write, read back by other programs and by ourselves."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.snapshot import Column
+from tests.spark.plan_builders import files, run, start
+from tests.spark.publishing import make_output, make_snapshot, publish
+
+pytestmark = pytest.mark.spark
+
+TEXTS = {
+    "quotes": 'say "hi", "" and """',
+    "separators": "a,b;c\td|e",
+    "line break": "one\ntwo",
+    "carriage return": "one\r\ntwo\rthree",
+    "backslash": "ends in \\",
+    "backslash quote": '\\" \\n',
+    "spaces": "  both ends ",
+    "only a space": " ",
+    "empty": "",
+    "null": None,
+    "word null": "NULL",
+    "hash": "# no comment",
+    "planes": "Zürich 漢字 \U0001f600 \u2028",
+}
+COLUMNS = (Column("id", "string"), Column("note", "string"), Column("amount", "decimal(18,2)"), Column("ok", "boolean"))
+
+
+def write(spark: SparkSession, table: Path, kind: str) -> Path:
+    """Publish one row a text and return the only file."""
+    output = make_output(table, columns=COLUMNS, columns_after=COLUMNS)
+    output = replace(output, destination=replace(output.destination, format=kind))
+    rows = list(TEXTS.items())
+    frame = spark.createDataFrame(rows, "id string, note string").coalesce(1)
+    frame = frame.selectExpr("id", "note", "CAST(-0.10 AS decimal(18,2)) amount", "CAST(NULL AS boolean) ok")
+    publish(spark, make_snapshot([output]), 1, [frame])
+    (file,) = (table / "period=2026-01").iterdir()
+    return file
+
+
+def test_csv_is_read_back_exactly_by_others(spark: SparkSession, tmp_path: Path) -> None:
+    file = write(spark, tmp_path / "out", "csv")
+    with file.open(encoding="utf-8", newline="") as stream:
+        found = {row["id"]: row for row in csv.DictReader(stream, strict=True)}
+    # Python's reader, like pandas', does not tell nothing from the empty text.
+    assert {name: row["note"] for name, row in found.items()} == {name: text or "" for name, text in TEXTS.items()}
+    assert {(row["amount"], row["ok"]) for row in found.values()} == {("-0.10", "")}
+    frame = pd.read_csv(file, dtype=str, keep_default_na=False)
+    assert dict(zip(frame["id"], frame["note"], strict=True)) == {name: text or "" for name, text in TEXTS.items()}
+    query = f"SELECT id, note FROM read_csv('{file}', header = true, all_varchar = true, parallel = false)"
+    assert dict(duckdb.sql(query).fetchall()) == TEXTS
+
+
+def test_csv_tells_nothing_from_the_empty_text(spark: SparkSession, tmp_path: Path) -> None:
+    lines = write(spark, tmp_path / "out", "csv").read_text("utf-8").splitlines()
+    assert lines[0] == "id,note,amount,ok"
+    assert "null,,-0.10," in lines
+    assert 'empty,"",-0.10,' in lines
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_texts_are_read_back_exactly_by_ourselves(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    file = write(spark, tmp_path / "out", kind)
+    columns = [(column.name, column.type) for column in COLUMNS]
+    location = files(file, kind, options={"multiLine": "true"} if kind == "csv" else {})
+    rows = run(spark, start(columns, location).output("id", "note", "ok")).rows(10)
+    assert {row[0]: row[1] for row in rows} == TEXTS
+    assert {row[2] for row in rows} == {None}
+
+
+def test_json_has_every_column_in_every_object(spark: SparkSession, tmp_path: Path) -> None:
+    lines = write(spark, tmp_path / "out", "json").read_text("utf-8").split("\n")
+    objects = [json.loads(line, parse_float=str) for line in lines if line]
+    assert {tuple(item) for item in objects} == {("id", "note", "amount", "ok")}
+    assert {item["id"]: item["note"] for item in objects} == TEXTS
+    assert {(item["amount"], item["ok"]) for item in objects} == {("-0.10", None)}

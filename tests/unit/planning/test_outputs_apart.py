@@ -1,0 +1,57 @@
+"""Outputs of one project that would write over each other are refused when the project is checked."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.planning.project_builder import check_operations, output
+
+LAKE = "{datasource_id: lake, table: out}"
+DWH = "{datasource_id: dwh, table: out}"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "met"),
+    [
+        (LAKE, LAKE, "is the folder lake/out"),
+        (LAKE, "{datasource_id: lake, path: ./Out/}", "is the folder lake/out"),
+        (LAKE, "{datasource_id: lake, path: out/details}", "lies inside the folder lake/out"),
+        ("{datasource_id: lake, path: out/details}", LAKE, "holds the folder lake/out/details"),
+        (LAKE, "{type: csv, path: data/x/../out}", "is the folder lake/out"),
+        ("{type: csv, path: 's3a://b/out'}", "{type: csv, path: 's3a://B/out/'}", "is the folder s3a://b/out"),
+        ("{type: csv, path: '/o/a%20b'}", "{type: csv, path: 'file:/o/a b'}", "is the folder /o/a%20b"),
+        (DWH, "{datasource_id: dwh, table: finance.OUT}", "is the table dwh/finance.out"),
+    ],
+)
+def test_outputs_that_meet(first: str, second: str, met: str) -> None:
+    columns = ", columns: [order_id, _period]"
+    written = (output(columns, destination=first, seq=10), output(columns, destination=f"«{second}", seq=20))
+    checked = check_operations(*[text.replace("«", "") for text in written])
+    (problem,) = checked.problems
+    assert (problem.code, problem.message) == ("OUTPUT_002", f"output 20 meets output 10: it {met}")
+    assert problem.location.operation_seq == 20
+    assert problem.location.field == "operations[1].arguments.destination"
+    assert problem.hint == "give every output a place of its own"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (LAKE, "{datasource_id: lake, table: out2}"),
+        (LAKE, DWH),
+        (DWH, "{datasource_id: dwh, table: out, schema: other}"),
+        ("{type: csv, path: 's3a://b/out'}", "{type: csv, path: 's3a://c/out'}"),
+    ],
+)
+def test_outputs_that_are_apart(first: str, second: str) -> None:
+    columns = ", columns: [order_id, _period]"
+    written = (output(columns, destination=first, seq=10), output(columns, destination=second, seq=20))
+    assert check_operations(*written).problems == ()
+
+
+def test_name_that_is_registered_twice() -> None:
+    one = output(", register_as_dataset: Totals", seq=10)
+    two = output(", register_as_dataset: Totals", destination="{datasource_id: lake, table: two}", seq=20)
+    (problem,) = check_operations(one, two).problems
+    assert (problem.code, problem.message) == ("CATALOG_003", "output 10 registers the dataset 'Totals' already")
+    assert problem.location.field == "operations[1].arguments.register_as_dataset"
