@@ -2,6 +2,7 @@
 
     <parent>/.<table>.runtime/staging/<run>/<token>-<nonce>/<seq>/     what an attempt has staged
     <parent>/.<table>.runtime/retired/<millis>-<nonce>/                what was replaced, kept a while for its readers
+    <parent>/.<table>.runtime/aside/<run>/<number>-<nonce>/            what is replaced where that takes two renames
 
 An attempt makes its folder, then renames away the folders of older attempts. Publishing looks for newer folders first
 and then renames out of its own folder. Whichever of two attempts comes second sees the other: either the older one
@@ -10,6 +11,7 @@ finds the newer folder, or the newer one has renamed the older one's staged file
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import secrets
 import time
@@ -61,13 +63,13 @@ class StagingArea:
         self._attempts = join_uri(hidden, "staging", attempt.run_key)
         self._retired = join_uri(hidden, "retired")
         self._staging = join_uri(hidden, "staging")
+        self._aside = join_uri(hidden, "aside", attempt.run_key)
         self.folder = join_uri(self._attempts, attempt.name)
 
     def claim(self) -> None:
         """Become the newest attempt here, and make what older attempts have staged useless to them."""
         self._storage.make_folder(self.folder)
-        self.check()
-        for other in self._list_others():
+        for other in self.check():
             aside = join_uri(self._retired, _name_retired())
             self._storage.make_folder(self._retired)
             try:
@@ -76,14 +78,40 @@ class StagingArea:
                 continue
             self._storage.delete(aside)
 
-    def check(self) -> None:
-        """Raise RUN_002 when a newer attempt is known here, or has taken this one's staged files away."""
-        newer = [token for token in map(_read_token, self._list_others()) if token > self._attempt.token]
+    def check(self) -> list[Entry]:
+        """Return the older attempts; RUN_002 when a newer one is known here, or has taken the staged files away."""
+        others = self._list_others()
+        newer = [token for token in map(_read_token, others) if token > self._attempt.token]
         if newer:
             self.release()
             raise make_replaced_error(self._attempt.token, max(newer))
         if not self._storage.exists(self.folder):
             raise make_replaced_error(self._attempt.token)
+        return others
+
+    def put_aside(self, uri: str) -> str:
+        """Move what is about to be replaced out of sight, to where `recover` looks for it; return its address there."""
+        number = max((_read_token(entry) for entry in self._storage.list(self._aside)), default=0) + 1
+        aside = join_uri(self._aside, f"{number:06d}-{secrets.token_hex(4)}")
+        self._storage.make_folder(self._aside)
+        self._storage.move(uri, aside)
+        return aside
+
+    def recover(self, uri: str) -> None:
+        """Put back what an attempt has put aside and not replaced; what has been replaced is retired.
+
+        An older attempt may do the same, or may only now find out that it is over: whoever comes second finds nothing.
+        """
+        found = [join_uri(self._aside, entry.name) for entry in self._storage.list(self._aside)]
+        if not found:
+            return
+        if not self._storage.exists(uri):
+            with contextlib.suppress(FileNotFoundError, FileExistsError):
+                self._storage.move(found[-1], uri)
+            return
+        for aside in found:
+            with contextlib.suppress(FileNotFoundError):
+                self.retire(aside)
 
     def retire(self, uri: str) -> None:
         """Keep what was replaced for those who still read it, out of sight of those who look for data."""

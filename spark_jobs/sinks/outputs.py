@@ -218,6 +218,8 @@ class FileOutput(Output):
             destination.format,
             destination.options,
         )
+        overwrites = operation.write_mode == "overwrite"
+        self._table = FileTable(self._storage, self.area, destination.uri, attempt.period, overwrites, attempt.token)
         # A registered output of another format is staged as Parquet, and converted once all its rows are there.
         self._converts = self.slice is not None and destination.format != PARQUET
         self.staged = self.stage_slice() if self._converts else self._files
@@ -226,6 +228,7 @@ class FileOutput(Output):
         """Become the newest attempt at this folder."""
         with self.explained():
             self.area.claim()
+            self._table.recover()
             credentials = read_options(self.operation.destination.credential_ref)
             self._files.options = {**self._files.options, **{k: v for k, v in credentials.items() if "." in k}}
 
@@ -245,15 +248,7 @@ class FileOutput(Output):
     def publish(self) -> None:
         """Swap the staged files in."""
         with self.explained():
-            table = FileTable(
-                self._storage,
-                self.area,
-                self.operation.destination.uri,
-                self.attempt.period,
-                self.operation.write_mode == "overwrite",
-                self.attempt.token,
-            )
-            table.publish(self._files.uri)
+            self._table.publish(self._files.uri)
 
     def clean(self) -> None:
         """Remove what is left of staging, and what was retired long ago."""
@@ -265,6 +260,7 @@ class FileOutput(Output):
         """Remove what was staged; the attempt's folder stays as a fence."""
         super().abandon()
         self.area.empty()
+        self._table.recover()
 
 
 class JdbcTableOutput(Output):

@@ -6,6 +6,7 @@ several come as a folder that changes places with the folder before it.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -22,8 +23,13 @@ if TYPE_CHECKING:
 
 PARQUET = "parquet"
 FORMAT_DEFAULTS: Mapping[str, Mapping[str, str]] = {
-    # A quote inside quotes is doubled, as other readers expect it.
-    "csv": {"header": "true", "escape": '"'},
+    # A quote inside quotes is doubled, as other readers expect it, and spaces are part of a text.
+    "csv": {
+        "header": "true",
+        "escape": '"',
+        "ignoreLeadingWhiteSpace": "false",
+        "ignoreTrailingWhiteSpace": "false",
+    },
     "json": {"ignoreNullFields": "false"},
 }
 
@@ -105,6 +111,10 @@ class FileTable:
         except OSError as failure:
             raise self._explain(failure) from failure
 
+    def recover(self) -> None:
+        """Put back what an attempt that failed between two renames has left aside."""
+        self.area.recover(self.uri if self.overwrite else self._period_uri)
+
     @property
     def _period_uri(self) -> str:
         return join_uri(self.uri, f"period={self.period}")
@@ -138,17 +148,17 @@ class FileTable:
             self._swap_by_renames(staged_uri, target_uri)
 
     def _swap_by_renames(self, staged_uri: str, target_uri: str) -> None:
-        """Two renames; a failure of the second puts the old folder back."""
+        """Two renames; what fails or dies between them is put back, at the latest when the next attempt begins."""
         if not self.storage.exists(staged_uri):
             raise make_replaced_error(self.token)
-        old = staged_uri + ".old"
-        self.storage.move(target_uri, old)
         try:
+            old = self.area.put_aside(target_uri)
             self.storage.move(staged_uri, target_uri)
         except OSError:
-            self.storage.move(old, target_uri)
+            self.recover()
             raise
-        self.area.retire(old)
+        with contextlib.suppress(FileNotFoundError):
+            self.area.retire(old)
 
     def _holds(self, staged_uri: str) -> bool:
         """Tell whether the very same files were published already, by an attempt whose answer was lost."""
