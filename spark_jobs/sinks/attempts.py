@@ -64,6 +64,7 @@ class StagingArea:
         self._retired = join_uri(hidden, "retired")
         self._staging = join_uri(hidden, "staging")
         self._aside = join_uri(hidden, "aside", attempt.run_key)
+        self._own_aside = ""
         self.folder = join_uri(self._attempts, attempt.name)
 
     def claim(self) -> None:
@@ -92,10 +93,10 @@ class StagingArea:
     def put_aside(self, uri: str) -> str:
         """Move what is about to be replaced out of sight, to where `recover` looks for it; return its address there."""
         number = max((_read_token(entry) for entry in self._storage.list(self._aside)), default=0) + 1
-        aside = join_uri(self._aside, f"{number:06d}-{secrets.token_hex(4)}")
+        self._own_aside = join_uri(self._aside, f"{number:06d}-{secrets.token_hex(4)}")
         self._storage.make_folder(self._aside)
-        self._storage.move(uri, aside)
-        return aside
+        self._storage.move(uri, self._own_aside)
+        return self._own_aside
 
     def recover(self, uri: str) -> None:
         """Put back what an attempt has put aside and not replaced; what has been replaced is retired.
@@ -106,8 +107,10 @@ class StagingArea:
         if not found:
             return
         if not self._storage.exists(uri):
+            # What an attempt has moved away itself was there last.
+            latest = self._own_aside if self._own_aside in found else found[-1]
             with contextlib.suppress(FileNotFoundError, FileExistsError):
-                self._storage.move(found[-1], uri)
+                self._storage.move(latest, uri)
             return
         for aside in found:
             with contextlib.suppress(FileNotFoundError):

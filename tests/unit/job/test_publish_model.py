@@ -256,9 +256,9 @@ def check_step(setting: Setting, world: World, number: int, files: Files) -> Non
 def check_end(setting: Setting, world: World, allowed: set[frozenset[str]]) -> None:
     """The newest attempt that published is what is seen; and what is lost from sight comes back with the next claim."""
     newest = world.writers[-1]
-    # Where folders cannot change places, an old attempt that dies between its two renames hides the period.
+    # Where folders cannot change places, an old attempt that wakes up and dies between two renames hides the period.
     may_be_hidden = not setting.exchanges and any(writer.state == "crashed" for writer in world.writers)
-    if newest.state == "published" and not (may_be_hidden and not look(world.files)):
+    if newest.state == "published" and not may_be_hidden:
         assert look(world.files) == frozenset(list_content(setting, len(world.writers) - 1).values()), world
     files: Files = world.files
     log: tuple[Any, ...] = ()
