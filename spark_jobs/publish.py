@@ -8,6 +8,7 @@ retry: what it finds published it leaves alone.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -64,11 +65,16 @@ class Publication:
                 return uri
         return None
 
-    def publish(self) -> tuple[OutputReport, ...]:
-        """Let all outputs take the place of what was there; to be called when every operation has succeeded."""
+    def publish(self, before_swap: Callable[[], None] | None = None) -> tuple[OutputReport, ...]:
+        """Let all outputs take the place of what was there; to be called when every operation has succeeded.
+
+        `before_swap` is called when all is ready, right before anything is seen; what it raises stops the publication.
+        """
         outputs = list(self._outputs.values())
         for output in outputs:
             output.seal()
+        if before_swap is not None:
+            before_swap()
         for output in outputs:
             output.check()
         for output in outputs:

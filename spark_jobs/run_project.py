@@ -14,14 +14,14 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from spark_jobs.credentials import read_options
 from spark_jobs.errors import EXIT_INFRASTRUCTURE, JobError, shorten
 from spark_jobs.executor import execute
 from spark_jobs.jvm import is_jvm_alive
 from spark_jobs.publish import Publication
-from spark_jobs.report import OutputReport, Report, make_error_reports, write_report
+from spark_jobs.report import Report, make_error_reports, write_report
 from spark_jobs.session import configure_session
 from spark_jobs.snapshot import Snapshot, parse_snapshot
 from spark_jobs.storage import is_local, open_storage
@@ -34,13 +34,6 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 LONGEST_LINE = 2000
-
-
-class Publisher(Protocol):
-    """Sinks that can publish what they staged."""
-
-    def publish(self) -> tuple[OutputReport, ...]:
-        """Let all outputs take the place of what was there."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -91,9 +84,7 @@ def run_snapshot(
         tell(f"run {snapshot.run_id}: project {snapshot.project.name}, period {snapshot.period.identifier}")
         executed = execute(spark, snapshot, sinks, credentials=read_options, progress=_make_observer(operations, tell))
         computed = time.monotonic()
-        if before_publish is not None:
-            before_publish()
-        outputs = sinks.publish()
+        outputs = sinks.publish(before_publish)
     except Exception as failure:  # noqa: BLE001 - whatever fails is told in the report
         error = failure if isinstance(failure, JobError) else _explain(failure, snapshot, spark)
         if sinks is not None:
