@@ -20,3 +20,12 @@ def test_other_files_of_a_folder_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "dataset.yaml").write_text("dataset: {id: [}\n")
     (tmp_path / "orders.yaml").write_text("datasource: {id: lake, type: csv}\n")
     assert load_scenarios([tmp_path]) == []
+
+
+def test_scenario_of_a_run_before_1970_is_refused_at_its_place(tmp_path: Path) -> None:
+    run = 'run: {project: p, period: 1960-01, timestamp: "1960-01-01T00:00:00Z"}'
+    (tmp_path / "early.yaml").write_text(f"scenario: early\n{run}\ndata: []\nexpect: {{error: {{code: DATA_001}}}}\n")
+    (found,) = load_scenarios([tmp_path])
+    (problem,) = found.problems
+    assert (problem.code, problem.location.line) == ("CATALOG_002", 2)
+    assert "before 1970" in problem.message
