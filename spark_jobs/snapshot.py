@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SNAPSHOT_VERSION = 1
+_FOLDER_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.[A-Za-z0-9_-])*\.?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +282,9 @@ def parse_snapshot(content: bytes, sha256: str) -> Snapshot:
     try:
         snapshot = build_snapshot(json.loads(content), found)
         check_plan(snapshot.plan)
+        for name in (snapshot.project.id, snapshot.period.identifier):
+            if not _FOLDER_NAME.fullmatch(name):
+                raise ValueError("an identifier in it is no name of a folder")
         return snapshot
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise JobError("SNAPSHOT_001", f"the snapshot is not one that this job can read: {error}") from error

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from airflow_provider_runtime.core.model.base import Model
+from airflow_provider_runtime.core.model.base import IDENTIFIER_PATTERN, Model
 from airflow_provider_runtime.core.model.plan import Plan
 
 SNAPSHOT_VERSION = 1
@@ -16,7 +16,7 @@ SNAPSHOT_VERSION = 1
 class SnapshotProject(Model):
     """Which project was run."""
 
-    id: str
+    id: str = Field(pattern=IDENTIFIER_PATTERN)
     name: str
     version: int
 
@@ -24,7 +24,7 @@ class SnapshotProject(Model):
 class SnapshotPeriod(Model):
     """Which period it was run for."""
 
-    identifier: str
+    identifier: str = Field(pattern=IDENTIFIER_PATTERN)
     level: str
     start_date: date
     end_date: date

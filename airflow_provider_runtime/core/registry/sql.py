@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn, TypeVar
+from urllib.parse import quote, quote_plus
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
@@ -97,11 +98,12 @@ class SqlRegistry(TransactionalRegistry):
 
     def _refuse(self, error: SQLAlchemyError) -> NoReturn:
         origin = error.orig if isinstance(error, DBAPIError) else error
-        reason = " ".join(str(origin).split()) or type(origin).__name__
+        # Secrets first: with other blanks they are not recognised any more.
+        reason = " ".join(_remove_secrets(str(origin), self._url).split()) or type(origin).__name__
         raise InfrastructureError(
             Problem(
                 "INFRA_001",
-                f"the registry {describe_url(self._url)} cannot be used: {_remove_secrets(reason, self._url)}",
+                f"the registry {describe_url(self._url)} cannot be used: {reason}",
                 "check the address, that the database is up, and that it may be written",
             )
         ) from None
@@ -170,5 +172,6 @@ def _remove_secrets(text: str, url: URL) -> str:
     secrets = [str(url.password)] if url.password else []
     secrets += [str(value) for name, value in url.query.items() if "pass" in name.lower()]
     for secret in secrets:
-        text = text.replace(secret, "***")
+        for spelled in (secret, quote(secret, safe=""), quote(secret), quote_plus(secret)):
+            text = text.replace(spelled, "***")
     return text

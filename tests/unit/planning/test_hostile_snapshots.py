@@ -111,6 +111,18 @@ def test_snapshot_that_asks_for_java_is_refused() -> None:
         parse_snapshot(*encode(document))
 
 
+@pytest.mark.parametrize("name", ["../../elsewhere", "a/b", "", "..", "a\nb", "2026-01\n", ".hidden"])
+@pytest.mark.parametrize("place", [("period", "identifier"), ("project", "id")])
+def test_snapshot_whose_period_or_project_would_leave_its_folder_is_refused(place: tuple[str, str], name: str) -> None:
+    document = copy.deepcopy(DOCUMENT)
+    document[place[0]][place[1]] = name
+    content, sha256 = encode(document)
+    with pytest.raises(JobError, match="SNAPSHOT_001"):
+        parse_snapshot(content, sha256)
+    with pytest.raises(SnapshotError, match="SNAPSHOT_001"):
+        Snapshot.from_content(content, sha256)
+
+
 @settings(max_examples=300, deadline=None)
 @given(mutate(REPORT))
 @example({**REPORT, "outputs": None})
