@@ -14,7 +14,11 @@ from airflow_provider_runtime.core.model.datasource import Datasource
 SECRET_WORDS = frozenset({"password", "secret", "token", "key"})
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 URL_LOGIN = re.compile(r"//[^/@\s?#:]*:(?![0-9]+(?:[/?#]|$))[^@\s]*@|jdbc:oracle:[a-z]+:[^@/\s]+/[^@\s]+@")
-URL_SECRET = re.compile(r"(?:^|[?&;,(\s])(?:[\w.-]*[_.-])?(?:password|secret|token|passwd|pwd)=[^&;)\s]", re.IGNORECASE)
+URL_SECRET = re.compile(
+    r"(?:^|[?&;,(\s])(?:[\w.-]*[_.-])?(?:password|secret|token|passwd|pwd)=[^&;)\s]"
+    r"|[?&;](?:[\w.-]*[_.-])?(?:(?:api|access|account)?key|sig|signature)=[^&;)\s]",
+    re.IGNORECASE,
+)
 CREDENTIAL = re.compile(r"airflow://[A-Za-z0-9_.\-]+|env://[A-Za-z_][A-Za-z0-9_]*")
 FORMAT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.$\-]*")
 HINT = "name a connection or a variable in credential_ref: airflow://CONN_ID or env://VARIABLE"
