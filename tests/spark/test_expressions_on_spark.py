@@ -205,8 +205,9 @@ def test_long_and_deep_expressions_are_parsed_by_spark(spark):
     texts = ["+".join(["i"] * 3000), " AND ".join(["ok"] * 3000), "IF(ok, 1, " * 190 + "0" + ")" * 190]
     texts += ["(" * 200 + "i" + ")" * 200, "MIN(i, MAX(7, " * 99 + "i" + "))" * 99, "NOT " * 199 + "ok"]
     texts += [f"{opening}" * 199 + "i" + ")" * 199 for opening in ("ABS(", "-(", "MOD(i, ", "COALESCE(i, ", "MIN(1, ")]
-    texts += ["CONCAT('a', " * 199 + "'b'" + ")" * 199, "ROUND(i / (" * 20 + "i" + "), 2)" * 20]
-    texts += ["DATEADD(" * 30 + 'DATE("2026-01-31")' + ", 1)" * 30, "ROUND((" * 15 + "i" + ") / i, 2)" * 15]
+    texts += ["CONCAT('a', " * 199 + "'b'" + ")" * 199, "ROUND(i / (" * 49 + "i" + "), 2)" * 49]
+    texts += ["DATEADD(" * 99 + 'DATE("2026-01-31")' + ", 1)" * 99, "ROUND((" * 49 + "i" + ") / i, 2)" * 49]
+    texts += ["MAX(i, COALESCE(" * 15 + "i" + ", i))" * 15]
     frame = spark.createDataFrame([(1, True)], "i bigint, ok boolean").alias("@w")
     for text in texts:
         checked = check_expression(text, SCOPE).expression

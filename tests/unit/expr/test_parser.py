@@ -56,6 +56,24 @@ def test_nesting_of_200_levels_is_accepted_and_201_is_not():
         parse("NOT " * 201 + "a")
 
 
+@pytest.mark.parametrize(
+    ("opening", "closing", "most"),
+    [
+        ("DATEADD(", ", 1)", 100),
+        ("ROUND(a / (", "), 2)", 50),
+        ("MAX(a, COALESCE(", ", a))", 16),
+        ("COALESCE(a, ", ")", 200),
+        ("ABS(", ")", 200),
+    ],
+)
+def test_what_costs_spark_more_counts_as_more_levels(opening, closing, most):
+    assert parse(opening * most + "a" + closing * most)
+    with pytest.raises(ExpressionSyntaxError) as caught:
+        parse(opening * (most + 1) + "a" + closing * (most + 1))
+    assert caught.value.problem.code == "EXPR_001"
+    assert "an update before" in caught.value.problem.hint
+
+
 def test_chain_of_3000_operands_is_one_level():
     assert len(parse("+".join(["a"] * 3000)).operands) == 3000
 
