@@ -81,7 +81,8 @@ def keep_alive(
 ) -> Iterator[None]:
     """Lengthen the lease from a thread; `on_lost` is called once when the attempt may no longer publish."""
     over = threading.Event()
-    pause_seconds = interval_seconds or attempt.lease_seconds / 6
+    # Often, so that a period that is locked meanwhile stops its jobs soon.
+    pause_seconds = interval_seconds or attempt.lease_seconds / 18
 
     def beat() -> None:
         while not over.wait(pause_seconds):
