@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import time
 from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby, pairwise
@@ -64,8 +65,9 @@ def kill_and_retry(books: Books, cluster: SparkCluster, expected: dict[int, Rows
     totals = {sum_january(expected[factor]["lake"]) for factor in (1, 2)}
     assert len(totals) == 2
     done, rounds, victims = 0, 0, Counter[str]()
+    deadline = time.monotonic() + float(os.environ.get("RUNTIME_SECONDS", "inf"))
     with watch_books(books) as watches:
-        while done < kills:
+        while done < kills and time.monotonic() < deadline:
             rounds += 1
             factor = 1 + (rounds + 1) % 2
             told = []
@@ -89,6 +91,7 @@ def kill_and_retry(books: Books, cluster: SparkCluster, expected: dict[int, Rows
                     break
                 assert status in {1, -9}, told
             check_books(books, expected[factor], rounds, told)
+            print(f"round {rounds}: {done} kills", flush=True)
     print(
         f"{done} kills in {rounds} rounds: {dict(victims)}; looks: "
         f"{ {name: (sum(found.seen.values()), found.moved) for name, found in watches.items()} }"
@@ -163,7 +166,7 @@ def test_two_hundred_random_kills_leave_nothing_behind(
     undisturbed: dict[int, Rows],
     registry: str,
 ) -> None:
-    """RUNTIME_KILLS and RUNTIME_SEED choose another length and another course."""
+    """RUNTIME_KILLS and RUNTIME_SECONDS choose another length, RUNTIME_SEED another course."""
     books = make_books(tmp_path, postgres_server, registry, spark)
     kills = int(os.environ.get("RUNTIME_KILLS", "100"))
     seed = int(os.environ.get("RUNTIME_SEED") or random.SystemRandom().randrange(10**6))
