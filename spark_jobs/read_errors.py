@@ -98,6 +98,7 @@ _RULES = (
         r"it is incomplete or of another format (\1)",
         _WHOLE_HINT,
     ),
+    _rule(r"Permission denied", "DATA_001", "permission denied", "let the job's user read it"),
     _rule(
         r"FILE_NOT_EXIST|FileNotFoundException|PATH_NOT_FOUND",
         "DATA_001",

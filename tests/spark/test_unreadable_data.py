@@ -240,6 +240,15 @@ def test_damage_of_an_appended_table_is_an_append_error(spark: SparkSession, tmp
         run(spark, plan.append("b", ("id", "string", "`@w`.`id`")).output("id"))
 
 
+def test_file_that_may_not_be_read_is_not_taken_for_gone() -> None:
+    failure = find_read_failure(
+        "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///b/x.csv. \n"
+        "Caused by: java.io.FileNotFoundException: /b/x.csv (Permission denied)"
+    )
+    assert failure is not None
+    assert (failure.code, failure.reason, failure.file) == ("DATA_001", "permission denied", "file:///b/x.csv")
+
+
 @pytest.mark.parametrize(
     "text",
     [
