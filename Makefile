@@ -30,8 +30,8 @@ test: setup      ## all tests but the long ones, fast ones first
 check: setup     ## format, lint, types, import contracts, dead code
 	@bash scripts/check
 
-bench: setup     ## measure the commands on definitions
-	@bash scripts/with_java $(BIN)/python benchmarks/definitions.py
+bench: setup     ## measure beside PySpark and DuckDB by hand; BENCH="--sizes 1e7 --only close" for options
+	@bash scripts/with_java $(BIN)/python benchmarks/run.py $(BENCH)
 
 chaos: setup     ## long reliability tests
 	@bash scripts/with_java $(BIN)/python -m pytest -m chaos tests

@@ -1,0 +1,96 @@
+"""`make bench`: all measurements, written to benchmarks/RESULTS.md.
+
+make bench                                    sizes 1e5 and 1e6, three repeats
+make bench BENCH="--sizes 1e5 1e6 1e7"        large as well
+make bench BENCH="--only close --repeats 5"   one part
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import subprocess
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from compare import compare
+
+HERE = Path(__file__).parent
+PARTS = ("close", "growth", "commands")
+COMMANDS = ("definitions.py", "commands.py", "airflow_runs.py")
+
+
+def main() -> None:
+    """Measure what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", nargs="+", default=["1e5", "1e6"], help="rows of the ledger")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--growth-size", default="1e6", help="rows for the growth curves")
+    parser.add_argument("--quick", action="store_true", help="few and small, to see that it works")
+    parser.add_argument("--work", type=Path, default=HERE.parent / ".cache" / "bench", help="folder of the data")
+    parser.add_argument("--results", type=Path, default=HERE / "RESULTS.md")
+    options = parser.parse_args()
+    page = [*describe_machine(), ""]
+    if "close" in options.only:
+        page += [
+            "## The close pipeline",
+            "",
+            CLOSE_TEXT,
+            "",
+            *compare(options.work, options.sizes, options.repeats),
+            "",
+        ]
+    if "growth" in options.only:
+        page += ["## Growth", "", f"In one warm session, {options.growth_size} rows, best of three.", ""]
+        page += [*measure_growth(options.work, options.growth_size, quick=options.quick), ""]
+    if "commands" in options.only:
+        page += ["## Commands", "", "```", *(line for name in COMMANDS for line in run_script(name)), "```", ""]
+    options.results.write_text("\n".join(page), encoding="utf-8")
+    print("\n".join(page))
+
+
+CLOSE_TEXT = """\
+FX conversion, joins, delete, two outputs, two aggregates and an append, on Parquet. Every implementation in a process
+of its own, in turns; medians. Row counts and exact sums of all runs were equal. `start` ends when the session exists,
+`run` when the outputs are there; ratios are to PySpark by hand, which does not publish atomically, counts no rows, and
+does not look for duplicate matches."""
+
+
+def describe_machine() -> list[str]:
+    """Return the page's head: when and on what."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    versions = ", ".join(f"{name} {version(name)}" for name in ("pyspark", "duckdb"))
+    day = datetime.now(UTC).date().isoformat()
+    return [
+        "# Measurements",
+        "",
+        f"Written by `make bench` on {day}: {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()}, "
+        f"Python {platform.python_version()}, {versions}. Compare ratios, not seconds.",
+    ]
+
+
+def measure_growth(work: Path, size: str, *, quick: bool) -> list[str]:
+    """Return the table of the growth curves."""
+    data = work / "data" / size
+    subprocess.run([sys.executable, str(HERE / "close" / "data.py"), "--rows", size, "--out", str(data)], check=True)
+    return run_script("growth.py", "--data", str(data), *(["--quick"] if quick else []))
+
+
+def run_script(name: str, *arguments: str) -> list[str]:
+    """Return the lines that one of the scripts prints."""
+    print(f"{name} …", file=sys.stderr, flush=True)
+    environment = {**os.environ, "PYTHONPATH": str(HERE.parent)}
+    done = subprocess.run(
+        [sys.executable, str(HERE / name), *arguments], env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise SystemExit(f"{name} failed:\n{done.stderr[-3000:]}")
+    return done.stdout.splitlines()
+
+
+if __name__ == "__main__":
+    main()
