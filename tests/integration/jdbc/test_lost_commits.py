@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 
+import psycopg
 import pytest
 from pyspark.sql import SparkSession
 
@@ -79,3 +81,15 @@ def test_lost_commit_of_an_attempt_that_was_replaced_is_not_taken_for_its_own(
     with pytest.raises(JobError, match="RUN_002"):
         publish(spark, snapshot, 1, [make_rows(spark, ["a"])])
     assert read_table(warehouse) == ["b"]
+
+
+def test_table_that_somebody_has_locked_for_a_while_is_waited_for(spark: SparkSession, warehouse: Warehouse) -> None:
+    snapshot = make_snapshot([make_table_output(warehouse)])
+    publish(spark, snapshot, 1, [make_rows(spark, ["old"])])
+    with psycopg.connect(warehouse.connection.info.dsn, user="postgres") as other:
+        other.execute("LOCK TABLE fx IN ACCESS EXCLUSIVE MODE")
+        timer = threading.Timer(1.5, other.commit)
+        timer.start()
+        publish(spark, snapshot, 2, [make_rows(spark, ["new"])])
+        timer.join()
+    assert read_table(warehouse) == ["new"]
