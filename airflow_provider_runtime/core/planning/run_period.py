@@ -26,6 +26,15 @@ class PeriodRules:
     require_ended: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class FoundStatus:
+    """A status, the period that has it, and who set it for what reason if somebody did."""
+
+    status: PeriodStatus
+    period: Period
+    by: str = ""
+
+
 def get_project_periods(catalog: Catalog, project: Definition[Project]) -> PeriodIndex:
     """Return the periods of a project's calendar; CATALOG_004 when the calendar or the level is not known."""
     model = project.model
@@ -47,15 +56,14 @@ def list_period_problems(
 ) -> list[Problem]:
     """Return why a period may not be run: closed or locked, not begun, not ended."""
     problems = []
-    status, barred = find_strictest(index, period, registry)
-    what = f"period {period.identifier}"
-    if barred != period:
-        what += f" lies in {barred.identifier}, which"
-    if status == "locked":
-        problems.append(Problem("PERIOD_002", f"{what} is locked", "locked is final"))
-    elif status == "closed" and not rules.allow_closed:
-        hint = f"reopen {barred.identifier} with `airflow-runtime periods --reopen`, or run with --allow-closed"
-        problems.append(Problem("PERIOD_002", f"{what} is closed", hint))
+    found = find_strictest(index, period, registry)
+    inside = "" if found.period == period else f" lies in {found.period.identifier}, which"
+    message = f"period {period.identifier}{inside} is {found.status}{found.by}"
+    if found.status == "locked":
+        problems.append(Problem("PERIOD_002", message, "locked is final"))
+    elif found.status == "closed" and not rules.allow_closed:
+        hint = f"reopen {found.period.identifier} with `airflow-runtime periods --reopen`, or run with --allow-closed"
+        problems.append(Problem("PERIOD_002", message, hint))
     if rules.require_begun and today < period.start_date:
         message = f"period {period.identifier} has not begun: it starts on {period.start_date}"
         problems.append(Problem("PERIOD_003", message, "choose an earlier period"))
@@ -65,14 +73,15 @@ def list_period_problems(
     return problems
 
 
-def find_strictest(index: PeriodIndex, period: Period, registry: Registry | None) -> tuple[PeriodStatus, Period]:
-    """Return the strictest status of a period and of those that it lies in, in file and registry, and whose it is."""
-    found: list[tuple[PeriodStatus, Period]] = []
+def find_strictest(index: PeriodIndex, period: Period, registry: Registry | None) -> FoundStatus:
+    """Return the strictest status of a period and of those that it lies in, in file and registry."""
+    found = []
     for holder in (period, *index.list_holders(period)):
-        found.append((holder.status, holder))
+        found.append(FoundStatus(holder.status, holder))
         if registry is not None:
-            found.append((registry.get_period(index.calendar_id, holder.identifier).status, holder))
-    return max(found, key=lambda item: _STRICTNESS.index(item[0]))
+            record = registry.get_period(index.calendar_id, holder.identifier)
+            found.append(FoundStatus(record.status, holder, f" by {record.who}: {record.reason}"))
+    return max(found, key=lambda item: _STRICTNESS.index(item.status))
 
 
 def get_run_period(index: PeriodIndex, identifier: str, project: Definition[Project]) -> Period:

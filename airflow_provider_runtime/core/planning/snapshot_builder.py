@@ -196,7 +196,7 @@ class _Builder:
             settings={
                 "calendar": context.index.calendar_id,
                 "allow_closed": self.options.allow_closed,
-                "file_status": find_strictest(context.index, context.period, None)[0],
+                "file_status": find_strictest(context.index, context.period, None).status,
                 "lies_in": [holder.identifier for holder in context.index.list_holders(context.period)],
                 "definitions": [describe_definition(found) for found in definitions],
                 "registers": self._dump_registered(checked, slices),

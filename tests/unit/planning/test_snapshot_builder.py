@@ -223,7 +223,7 @@ calendar:
     assert list_problems(*documents, period="P2", registry=registry)[0].code == "PERIOD_002"
     registry.set_period_status("fiscal", "P1", "locked", who="me", reason="audited")
     problem = list_problems(*documents, period="P1", options=allowed, registry=registry)[0]
-    assert (problem.code, problem.message) == ("PERIOD_002", "period P1 is locked")
+    assert (problem.code, problem.message) == ("PERIOD_002", "period P1 is locked by me: audited")
 
 
 # Registry
@@ -346,12 +346,17 @@ def test_month_of_a_locked_year_or_quarter_is_locked(holder: str) -> None:
     registry = MemoryRegistry()
     registry.set_period_status("gregorian", holder, "closed", who="ann", reason="done")
     (problem,) = list_problems(RESOLVER, write_project(), registry=registry)
-    assert (problem.code, problem.message) == ("PERIOD_002", f"period 2026-01 lies in {holder}, which is closed")
+    assert (problem.code, problem.message) == (
+        "PERIOD_002",
+        f"period 2026-01 lies in {holder}, which is closed by ann: done",
+    )
     allowed = resolve(RESOLVER, write_project(), registry=registry, options=replace(OPTIONS, allow_closed=True))
     assert allowed.plan["settings"]["lies_in"] == ["2026-Q1", "2026"]
     registry.set_period_status("gregorian", holder, "locked", who="ann", reason="audited")
     problems = list_problems(RESOLVER, write_project(), registry=registry, options=replace(OPTIONS, allow_closed=True))
-    assert [problem.message for problem in problems] == [f"period 2026-01 lies in {holder}, which is locked"]
+    assert [problem.message for problem in problems] == [
+        f"period 2026-01 lies in {holder}, which is locked by ann: audited"
+    ]
     resolve(RESOLVER, write_project(), registry=registry, period="2027-01")
 
 
