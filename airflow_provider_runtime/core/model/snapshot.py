@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from airflow_provider_runtime.core.model.base import IDENTIFIER_PATTERN, Model
+from airflow_provider_runtime.core.model.period import PeriodStatus
 from airflow_provider_runtime.core.model.plan import Plan
 
 SNAPSHOT_VERSION = 1
@@ -65,6 +66,8 @@ class SnapshotSettings(Model):
 
     calendar: str | None = None
     allow_closed: bool = False
+    file_status: PeriodStatus = "open"
+    lies_in: tuple[str, ...] = ()
     definitions: tuple[SnapshotDefinition, ...] = ()
     registers: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
