@@ -1,6 +1,6 @@
 """The one place that reaches into the JVM of the driver: Hadoop's file systems, Parquet footers, and JDBC connections.
 
-What is here does not work on Spark Connect; everything else of the job does.
+On Spark Connect there is no such JVM: files are reached if both sides see the same folders, and databases are refused.
 """
 
 from __future__ import annotations
@@ -13,12 +13,17 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
-from pyspark.errors import PySparkException
-
 from spark_jobs.credentials import Credentials
+from spark_jobs.errors import JobError
 from spark_jobs.redaction import redact
 from spark_jobs.storage import Entry, join_uri, split_uri
+
+try:
+    from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
+except ModuleNotFoundError:
+    # pyspark-client, for Spark Connect alone, comes without it, and nothing raises these then.
+    Py4JError = Py4JJavaError = type("Py4JError", (Exception,), {})
+
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,6 +51,9 @@ class DatabaseError(Exception):
 
 def count_parquet_rows(spark: SparkSession, uri: str) -> int:
     """Return the number of rows of one Parquet file, as its footer says."""
+    if is_connect(spark):
+        # Spark answers this from the footer as well.
+        return spark.read.parquet(uri).count()
     jvm = _get_jvm(spark)
     with _as_os_errors():
         file = jvm.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(
@@ -316,7 +324,16 @@ def _make_os_error(cause: Any) -> Exception:
     return kinds.get(name, OSError)(message)
 
 
+def is_connect(spark: SparkSession) -> bool:
+    """Tell whether Spark runs elsewhere and is spoken to through Spark Connect."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
 def _get_jvm(spark: SparkSession) -> Any:
+    if is_connect(spark):
+        message = "Spark Connect reaches neither databases nor remote storage for publishing"
+        hint = "write to a folder that this process and the server share, or run with spark-submit"
+        raise JobError("OUTPUT_002", message, hint=hint)
     return spark.sparkContext._jvm
 
 
@@ -326,13 +343,12 @@ def _get_hadoop_configuration(spark: SparkSession) -> Any:
 
 def is_jvm_alive(spark: SparkSession) -> bool:
     """Tell whether the driver's Java process still answers."""
+    if is_connect(spark):
+        return True
     try:
         _get_jvm(spark).java.lang.System.nanoTime()
     except (Py4JError, OSError):
         return False
-    except PySparkException:
-        # Spark Connect has no Java process here.
-        return True
     return True
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import signal
 import sys
 import time
@@ -22,7 +23,7 @@ from spark_jobs.executor import execute
 from spark_jobs.jvm import is_jvm_alive
 from spark_jobs.publish import Publication
 from spark_jobs.report import Report, make_error_reports, write_report
-from spark_jobs.session import configure_session
+from spark_jobs.session import configure_session, require_server
 from spark_jobs.snapshot import Snapshot, parse_snapshot
 from spark_jobs.storage import is_local, open_storage
 from spark_jobs.translation import translate
@@ -134,6 +135,9 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _start_session(snapshot: Snapshot | None) -> SparkSession:
     from pyspark.sql import SparkSession
 
+    server = os.environ.get("SPARK_REMOTE")
+    if server:
+        require_server(server)
     name = "run_project" if snapshot is None else f"{snapshot.project.name} {snapshot.period.identifier}"
     try:
         return SparkSession.builder.appName(name).getOrCreate()

@@ -5,7 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import re
+import socket
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from spark_jobs.errors import JobError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,6 +58,8 @@ SETTINGS: dict[str, str] = {
 }
 
 DEFAULT_SHUFFLE_PARTITIONS = "200"
+CONNECT_PORT = 15002
+CONNECT_SECONDS = 10.0
 _LOCAL_MASTER = re.compile(r"local\[(\*|\d+)")
 
 
@@ -69,6 +75,18 @@ def configure_session(spark: SparkSession) -> None:
     cores = _count_local_cores(spark.conf.get("spark.master", "") or "")
     if cores and spark.conf.get("spark.sql.shuffle.partitions") == DEFAULT_SHUFFLE_PARTITIONS:
         spark.conf.set("spark.sql.shuffle.partitions", str(2 * cores))
+
+
+def require_server(address: str) -> None:
+    """Look whether a Spark Connect server listens: its client would try for ten minutes before it says so."""
+    place = urlsplit(address)
+    name = f"{place.hostname}:{place.port or CONNECT_PORT}"
+    try:
+        socket.create_connection((place.hostname or "", place.port or CONNECT_PORT), CONNECT_SECONDS).close()
+    except OSError as failure:
+        reason = f"no Spark Connect server answers at {name}: {failure.strerror or failure}"
+        hint = "start the server, or see whether its address is right"
+        raise JobError("INFRA_001", reason, hint=hint) from failure
 
 
 def _is_not_from_py4j(record: logging.LogRecord) -> bool:

@@ -42,6 +42,8 @@ def start_spark(master: str, conf: Mapping[str, str], *, app_name: str = "airflo
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
     # Executors on this machine must run the very Python that runs us.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if master.startswith("sc://"):
+        return _connect(master, conf)
     settings = {**QUIET, **conf, "spark.app.name": app_name, "spark.master": master}
     home = find_quick_home(os.environ) if master.startswith("local") else None
     try:
@@ -50,6 +52,30 @@ def start_spark(master: str, conf: Mapping[str, str], *, app_name: str = "airflo
         hint = "Spark needs Java 17 or later: set JAVA_HOME to one"
         raise InfrastructureError(Problem("INFRA_001", f"Spark did not start: {_first_line(error)}", hint)) from error
     configure_session(spark)
+    return spark
+
+
+def _connect(address: str, conf: Mapping[str, str]) -> SparkSession:
+    """Open a session on a Spark Connect server; it has settings and temporary views of its own."""
+    from pyspark.sql import SparkSession
+
+    from spark_jobs.errors import JobError
+    from spark_jobs.session import configure_session, require_server
+
+    builder = SparkSession.builder.remote(address)
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    try:
+        require_server(address)
+        spark = builder.getOrCreate()
+        configure_session(spark)
+    except JobError as error:
+        raise InfrastructureError(Problem("INFRA_001", error.message, error.hint)) from error
+    except Exception as error:
+        place, _, _ = address.partition(";")
+        hint = "see the log of the server"
+        reason = f"Spark Connect at {place} does not work: {_first_line(error)}"
+        raise InfrastructureError(Problem("INFRA_001", reason, hint)) from error
     return spark
 
 

@@ -46,7 +46,7 @@ class RunRequest:
 @click.option("--as-of", type=Day(), help="Day for which bitemporal tables are read. [default: the period's start]")
 @click.option("--timestamp", type=Moment(), help="Timestamp of the run. [default: now]")
 @registry_option(default=DEFAULT_REGISTRY)
-@click.option("--master", metavar="M", default="local[*]", show_default=True, help="Spark master.")
+@click.option("--master", metavar="M", default="local[*]", show_default=True, help="Spark master, or sc://HOST:PORT.")
 @click.option("--conf", metavar="K=V", type=Setting(), multiple=True, help="Setting of Spark; may be repeated.")
 @click.option("--sandbox", metavar="ID", help="Datasource that a draft project writes to. [default: sandbox]")
 @click.option("--allow-closed", is_flag=True, help="Run a closed period too; a locked one never runs.")

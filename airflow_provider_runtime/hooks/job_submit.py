@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -44,6 +45,11 @@ class JobSubmitHook(SparkSubmitHook):
         return self._connection.get("deploy_mode") == "cluster"
 
     @property
+    def is_connect(self) -> bool:
+        """Whether the connection is a Spark Connect server, which is warm already."""
+        return bool(self.get_connection(self._conn_id).conn_type == "spark_connect")
+
+    @property
     def is_kubernetes(self) -> bool:
         """Whether the master is Kubernetes."""
         return bool(self._is_kubernetes)
@@ -82,6 +88,8 @@ class JobSubmitHook(SparkSubmitHook):
                 self._care_for_archive(self._submit_sp.returncode)
 
     def _build_spark_submit_command(self, application: str) -> list[str]:
+        if self.is_connect:
+            return self._build_connect_command(application)
         command: list[str] = super()._build_spark_submit_command(application)
         # Building the command sets the environment anew, so the secrets come after it; in cluster modes the environment
         # would turn into visible settings, so nothing is added there.
@@ -89,6 +97,16 @@ class JobSubmitHook(SparkSubmitHook):
             self._env = {**(self._env or {}), **self._secrets}
         self._env = {**(self._env or {}), **self._make_quick_environment(command)}
         return command
+
+    def _build_connect_command(self, application: str) -> list[str]:
+        """The job as a plain Python process; the server's address may hold a token, so it goes unseen as well."""
+        # Imported here: the module imports pyspark, and DAG files are parsed often.
+        from airflow.providers.apache.spark.hooks.spark_connect import SparkConnectHook
+
+        modules = os.pathsep.join(filter(None, (*(self._py_files or "").split(","), os.environ.get("PYTHONPATH"))))
+        address = SparkConnectHook(self._conn_id).get_connection_url()
+        self._env = {**(self._env_vars or {}), **self._secrets, "SPARK_REMOTE": address, "PYTHONPATH": modules}
+        return [sys.executable, application, *map(str, self._application_args or ())]
 
     def _make_quick_environment(self, command: list[str]) -> dict[str, str]:
         master = str(self._connection.get("master"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,15 @@ def test_an_archive_that_java_failed_with_is_dropped(monkeypatch: pytest.MonkeyP
     assert archive.exists()
     hook._care_for_archive(134)
     assert not archive.exists()
+
+
+def test_a_connect_server_gets_a_plain_process_and_its_token_stays_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = {"conn_type": "spark_connect", "host": "spark.example", "port": 15002, "password": "t0ken"}
+    monkeypatch.setenv("AIRFLOW_CONN_WARM", json.dumps(server))
+    spark = SparkSubmitHook(conn_id="warm", py_files="/tmp/job.zip", application_args=["--attempt", "7"])
+    hook = JobSubmitHook.adopt(spark, {"SECRET": "s3cret"})
+    assert hook._build_spark_submit_command("run_project.py") == [sys.executable, "run_project.py", "--attempt", "7"]
+    assert hook._env is not None
+    assert hook._env["SPARK_REMOTE"] == "sc://spark.example:15002/;token=t0ken"
+    assert hook._env["PYTHONPATH"].split(":")[0] == "/tmp/job.zip"
+    assert hook._env["SECRET"] == "s3cret"
