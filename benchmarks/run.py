@@ -34,23 +34,29 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=HERE.parent / ".cache" / "bench", help="folder of the data")
     parser.add_argument("--results", type=Path, default=HERE / "RESULTS.md")
     options = parser.parse_args()
-    page = [*describe_machine(), ""]
+    parts = read_parts(options.results)
     if "close" in options.only:
-        page += [
-            "## The close pipeline",
-            "",
-            CLOSE_TEXT,
-            "",
-            *compare(options.work, options.sizes, options.repeats),
-            "",
-        ]
+        parts["The close pipeline"] = [CLOSE_TEXT, "", *compare(options.work, options.sizes, options.repeats)]
     if "growth" in options.only:
-        page += ["## Growth", "", f"In one warm session, {options.growth_size} rows, best of three.", ""]
-        page += [*measure_growth(options.work, options.growth_size, quick=options.quick), ""]
+        text = f"In one warm session, {options.growth_size} rows, best of three; periods in processes of their own."
+        parts["Growth"] = [text, "", *measure_growth(options.work, options.growth_size, quick=options.quick)]
     if "commands" in options.only:
-        page += ["## Commands", "", "```", *(line for name in COMMANDS for line in run_script(name)), "```", ""]
-    options.results.write_text("\n".join(page), encoding="utf-8")
-    print("\n".join(page))
+        parts["Commands"] = ["```", *(line for name in COMMANDS for line in run_script(name)), "```"]
+    page = "\n".join([*describe_machine(), "", *(line for name, lines in parts.items() for line in show(name, lines))])
+    options.results.write_text(page, encoding="utf-8")
+    print(page)
+
+
+def read_parts(page: Path) -> dict[str, list[str]]:
+    """Return the parts of the page that is there, so that those which are not measured now stay."""
+    text = page.read_text(encoding="utf-8") if page.is_file() else ""
+    found = (part.partition("\n") for part in text.split("\n## ")[1:])
+    return {name: lines.strip().splitlines() for name, _, lines in found}
+
+
+def show(name: str, lines: list[str]) -> list[str]:
+    """Return a part with its heading."""
+    return [f"## {name}", "", *lines, ""]
 
 
 CLOSE_TEXT = """\
