@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ from spark_jobs.operations.aggregate import group_rows
 from spark_jobs.operations.append import read_source_rows
 from spark_jobs.operations.delete import delete_rows
 from spark_jobs.operations.output import select_output
-from spark_jobs.operations.update import update_rows
+from spark_jobs.operations.update import list_fallible, update_rows
 from spark_jobs.plan_reading import needs_row_ids
 from spark_jobs.report import OperationReport
 from spark_jobs.row_ids import POSITION, find_repeated, hash_keys
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from spark_jobs.sinks.protocol import Sinks, StagedOutput
+
+MOST_OPENED_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,10 +159,14 @@ class Execution:
             self._spark.catalog.dropTempView(side.view)
 
     def _load_tables(self) -> None:
+        """Open all tables at once: most of the time goes into asking file systems and databases what is there."""
+        keys = self._list_used_tables()
+        with ThreadPoolExecutor(max_workers=MOST_OPENED_AT_ONCE) as pool:
+            opening = [pool.submit(load_table, self._sources, self._plan.tables[key]) for key in keys]
         problems: list[Problem] = []
-        for key in self._list_used_tables():
+        for key, opened in zip(keys, opening, strict=True):
             try:
-                self._loaded[key] = load_table(self._sources, self._plan.tables[key])
+                self._loaded[key] = opened.result()
             except JobError as error:
                 problems.extend(error.problems)
         if problems:
@@ -219,7 +226,7 @@ class Execution:
         flags = working.register.add(part.flags, new)
         frame = update_rows(rows, operation, self._timestamp, flags, part)
         assigned = [item.column for item in operation.assignments]
-        checked = tuple(dict.fromkeys((*part.checked, *assigned)))
+        checked = tuple(dict.fromkeys((*part.checked, *list_fallible(operation.assignments))))
         working.parts = [Part(frame, part.columns | {*assigned}, (*part.flags, *new), checked, part.depth + 1)]
 
     def _delete(self, working: WorkingDataset, operation: DeleteOperation) -> None:
@@ -331,7 +338,8 @@ class Execution:
         kept = frame.observe(observation, functions.count(functions.lit(1)).alias("rows")).localCheckpoint()
         self._kept.append(kept)
         metrics = read_metrics(observation)
-        return kept, metrics["rows"] if metrics else 0
+        # Spark Connect says nothing of what a checkpoint has observed; counting kept rows computes nothing anew.
+        return kept, metrics["rows"] if metrics else kept.count()
 
     def _hash(self, keys: list[str], seq: int) -> str:
         return hash_keys(keys, self._salt(seq))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from spark_jobs.columns import quote_name
@@ -12,8 +14,25 @@ if TYPE_CHECKING:
 
     from spark_jobs.flags import Flags
     from spark_jobs.joins import TouchedRows
-    from spark_jobs.snapshot import UpdateOperation
+    from spark_jobs.snapshot import Expression, UpdateOperation
     from spark_jobs.working import Part
+
+
+_TOKEN = re.compile(
+    r"/\*.*?\*/|'(?:[^'\\]|\\.)*'|`[^`]*`|CAST\((?:/\*.*?\*/)?NULL AS \w+(?:\(\d+, ?\d+\))?\)|[A-Za-z_]\w*|\S"
+)
+_HARMLESS_WORDS = ("CASE", "WHEN", "THEN", "ELSE", "END", "IF", "coalesce", "concat", "upper", "lower", "TRUE", "FALSE")
+_HARMLESS = {*_HARMLESS_WORDS, "AND", "OR", "NOT", "IS", "NULL", "IN", *"(),<>=!."}
+
+
+def list_fallible(assignments: Iterable[Expression]) -> list[str]:
+    """Return the columns whose values may fail to be computed: all but those made of texts, choices and comparisons."""
+    return [assignment.column for assignment in assignments if not _is_safe(assignment.sql)]
+
+
+def _is_safe(sql: str) -> bool:
+    tokens = _TOKEN.findall(sql)
+    return all(token in _HARMLESS or token[0] in "'`" or token.startswith(("/*", "CAST(")) for token in tokens)
 
 
 def update_rows(rows: TouchedRows, operation: UpdateOperation, timestamp: str, flags: Flags, part: Part) -> DataFrame:
