@@ -21,7 +21,7 @@ _FILE = re.compile(r"while reading file (.+?)\.\s")
 # A source that cannot be reached is no mistake of the data, and worth another try.
 _UNREACHABLE = re.compile(
     r"java\.net\.|SocketTimeout|ConnectTimeout|UnknownHost|SdkClientException|Connection re(set|fused)|SlowDown|"
-    r"Connection to .* refused|The connection attempt failed|"
+    r"FAILED_JDBC\.CONNECTION|Connection to .* refused|The connection attempt failed|"
     r"AccessControlException|AccessDenied|BlockMissing|StandbyException"
 )
 
@@ -108,9 +108,14 @@ _RULES = (
 )
 
 
+def is_unreachable(text: str) -> bool:
+    """Tell whether a store or a database could not be asked at all."""
+    return _UNREACHABLE.search(text) is not None
+
+
 def find_read_failure(text: str) -> ReadFailure | None:
     """Return what is wrong with the data; None when the text is about something else."""
-    if _UNREACHABLE.search(text):
+    if is_unreachable(text):
         return None
     named = _FILE.search(text)
     file = named[1] if named else None
