@@ -21,7 +21,8 @@ BIN = Path(sys.executable).parent
 LOGIN = ("admin", "admin")
 PORT = 8080
 QUICK_JAVA = "-XX:-UsePerfData -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-SPARK_DEFAULTS = "spark.ui.enabled false\nspark.sql.shuffle.partitions 1\n"
+SPARK_SETTINGS = "-Dspark.ui.enabled=false -Dspark.sql.shuffle.partitions=1"
+"""Not in a file: a folder of settings on the class path would keep Java from its archive of classes."""
 
 
 @dataclass
@@ -74,10 +75,9 @@ class DemoAirflow:
             "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
             "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps({"conn_type": "spark", "host": "local[1]"}),
             # Jobs of a few seconds do not pay for what the JVM's second compiler costs.
-            "JDK_JAVA_OPTIONS": f"-Djava.io.tmpdir={temporary} {QUICK_JAVA}",
+            "JDK_JAVA_OPTIONS": f"-Djava.io.tmpdir={temporary} {QUICK_JAVA} {SPARK_SETTINGS}",
             "NO_PROXY": "127.0.0.1,localhost",
             "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
-            "SPARK_CONF_DIR": str(self.folder / "spark"),
             "SPARK_LOCAL_DIRS": str(temporary),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "TMPDIR": str(temporary),
@@ -89,8 +89,6 @@ class DemoAirflow:
         """Start all components and wait until they are well."""
         self.home.mkdir(parents=True, exist_ok=True)
         (self.folder / "tmp").mkdir(exist_ok=True)
-        (self.folder / "spark").mkdir(exist_ok=True)
-        (self.folder / "spark" / "spark-defaults.conf").write_text(SPARK_DEFAULTS, encoding="utf-8")
         (self.home / "passwords.json").write_text(json.dumps({LOGIN[0]: LOGIN[1]}), encoding="utf-8")
         self.process = subprocess.Popen(
             [str(BIN / "airflow"), "standalone"],
