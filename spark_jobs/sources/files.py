@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
@@ -34,6 +35,8 @@ CSV_OPTIONS = {
 JSON_OPTIONS = {"mode": "FAILFAST"}
 _MISSING = {"PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA", "DATA_SOURCE_NOT_FOUND_PATH"}
 _FILE_NAME = "_metadata.file_path"
+_one_at_a_time = Lock()
+"""Tables are opened side by side, and the setting below is the session's."""
 
 
 class UnreadableTypesError(Exception):
@@ -92,11 +95,12 @@ def _load_typed(
 @contextmanager
 def _nanoseconds_as_numbers(spark: SparkSession) -> Iterator[None]:
     key = "spark.sql.legacy.parquet.nanosAsLong"
-    spark.conf.set(key, "true")
-    try:
-        yield
-    finally:
-        spark.conf.unset(key)
+    with _one_at_a_time:
+        spark.conf.set(key, "true")
+        try:
+            yield
+        finally:
+            spark.conf.unset(key)
 
 
 def _read_csv(spark: SparkSession, location: Location, options: Mapping[str, str], names: list[str]) -> Relation:
