@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -87,17 +87,15 @@ class LocalRunner:
     start_spark: Callable[[], SparkSession]
     progress: Progress
     allow_closed: bool = False
-    _spark_started: bool = field(default=False, init=False)
 
     @cached_property
     def spark(self) -> SparkSession:
         """The session."""
-        self._spark_started = True
         return self.start_spark()
 
     def stop(self) -> None:
-        """Stop Spark if it was started; one whose Java process has died cannot be stopped any more."""
-        if self._spark_started:
+        """Stop Spark if it has started; one whose Java process has died cannot be stopped any more."""
+        if "spark" in vars(self):
             from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 
             with contextlib.suppress(Py4JError, OSError):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from airflow_provider_runtime.cli import local_spark
 from airflow_provider_runtime.cli.main import command as root_command
+from airflow_provider_runtime.core.errors import InfrastructureError, Problem
 from tests.unit.planning.resolve_builder import DATASETS, MONTHLY, PLACES, write_project, write_resolver
 
 
@@ -51,3 +54,18 @@ def test_wrong_usage_exits_2_and_repeats_no_value(folder: Path, arguments: tuple
     assert reason in result.output
     assert "hunter2" not in result.output
     assert not (folder / ".runtime").exists()
+
+
+def test_spark_that_does_not_start_is_tried_once_and_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    starts = []
+
+    def fail(master: str, conf: dict[str, str]) -> None:
+        starts.append((master, conf))
+        raise InfrastructureError(Problem("INFRA_001", "Spark did not start", "set JAVA_HOME"))
+
+    monkeypatch.setattr(local_spark, "start_spark", fail)
+    result = invoke("--project", "conversion", "--period", "2026-01", "--report", "report.json")
+    assert result.exit_code == 1
+    assert len(starts) == 1
+    report = json.loads((folder / "report.json").read_text("utf-8"))
+    assert (report["status"], report["error"]["code"]) == ("failed", "INFRA_001")
