@@ -148,9 +148,12 @@ def make_page() -> Iterable[str]:
     runs = sorted(registry.list_runs(), key=lambda run: (run.project_name != CLOSE, run.period))
     close = [run for run in runs if run.project_name == CLOSE]
     reviews = [run for run in runs if run.project_name == REVIEW]
-    yield from heading("Runs: one a period, each with the versions that it pinned")
-    titles = ("project", "period", "status", "rows in", "rows written", "pinned versions", "registered")
+    yield from heading("Runs: one a period")
+    titles = ("project", "period", "status", "rows in", "rows written", "registered")
     yield from table(titles, [describe_run(run, registry) for run in (*close, *reviews)])
+    yield from heading("Versions: what each run pinned before it began")
+    pinned = [(run.project_name, run.period, list_pinned(run, registry)) for run in (*close, *reviews)]
+    yield from table(("project", "period", "pinned versions"), pinned)
     yield from heading(f"Before: {MONTHS[0]}, as the ledger has it (data/fx_close/transactions/{MONTHS[0]}.csv)")
     journals, before = read_ledger()
     yield from table(("journal_id", "account_code", "currency", "amount_local"), before)
@@ -188,13 +191,17 @@ def make_page() -> Iterable[str]:
 
 def describe_run(run: Any, registry: Any) -> tuple[object, ...]:
     """Return a row of the table of runs."""
+    written = " + ".join(str(output["rows"]) for output in run.report["outputs"])
+    return (run.project_name, run.period, run.status, run.rows_in, written, find_registered(run, registry))
+
+
+def list_pinned(run: Any, registry: Any) -> str:
+    """Return the datasets that a run read, with their versions."""
     pins = json.loads(Path(run.snapshot_uri.removeprefix("file://")).read_bytes())["resolver_snapshot"]
     used = [(pins["input_dataset_id"], pins["input_dataset_version"])]
     for kind in ("lookup_datasets", "join_datasets", "append_datasets"):
         used += [(pin["dataset_id"], pin["dataset_version"]) for pin in pins.get(kind, ())]
-    pinned = ", ".join(f"{name_dataset(identifier, registry)} v{version}" for identifier, version in used)
-    written = " + ".join(str(output["rows"]) for output in run.report["outputs"])
-    return (run.project_name, run.period, run.status, run.rows_in, written, pinned, find_registered(run, registry))
+    return ", ".join(f"{name_dataset(identifier, registry)} v{version}" for identifier, version in used)
 
 
 def find_registered(run: Any, registry: Any) -> str:
