@@ -162,8 +162,25 @@ def test_coverage_names_scenarios_that_exist() -> None:
     named = [cell for cell in cells if re.match(r"[a-z_]+: ", cell)]
     assert len(named) > 40
     assert set(named) - known == set()
-    for path in re.findall(r"`(tests/[\w/.]+)`", (ROOT / "docs" / "coverage.md").read_text("utf-8")):
-        assert (ROOT / path).exists(), path
+
+
+DEVELOPERS = ("CONTRIBUTING.md", "docs/architecture.md", "docs/operating.md", "docs/coverage.md")
+SOURCE = re.compile(r"`((?:core|spark_jobs|airflow_provider_runtime|tests|scripts|benchmarks|fast_start)/[\w/.*-]*)`")
+
+
+@pytest.mark.parametrize("page", DEVELOPERS)
+def test_files_that_pages_for_developers_name_exist(page: str) -> None:
+    named = set(SOURCE.findall((ROOT / page).read_text("utf-8")))
+    assert named
+    for name in named:
+        inside = "airflow_provider_runtime/" if name.startswith(("core/", "fast_start/")) else ""
+        assert any(ROOT.glob(inside + name.rstrip("/"))), name
+
+
+def test_decisions_are_all_in_their_list() -> None:
+    folder = ROOT / "docs" / "decisions"
+    listed = LINK.findall((folder / "README.md").read_text("utf-8"))
+    assert listed == sorted(path.name for path in folder.glob("[0-9]*.md"))
 
 
 def test_examples_catalog_is_valid() -> None:
