@@ -28,7 +28,7 @@ def command(registry: str, output_format: str) -> None:
         return
     titles = ("dataset", "version", "periods", "rows", "updated (UTC)", "id")
     rows = [(s.name, s.latest_version, s.periods, s.rows, s.updated_at, s.dataset_id) for s in summaries]
-    print_table(titles, rows, empty="no dataset was registered yet")
+    print_table(titles, rows, empty="no dataset was registered yet", optional=("id",))
 
 
 def _describe_dataset(registry: Registry, summary: DatasetSummary) -> dict[str, object]:

@@ -31,9 +31,9 @@ def command(registry: str, project: str | None, period: str | None, limit: int |
         print_json([describe_run(record) for record in records])
         return
     titles = ("project", "period", "status", "attempt", "started (UTC)", "seconds", "rows in", "snapshot", "error")
-    print_table(
-        titles, [_make_row(record) for record in records], empty="no such runs" if project or period else "no runs yet"
-    )
+    empty = "no such runs" if project or period else "no runs yet"
+    rows = [_make_row(record) for record in records]
+    print_table(titles, rows, empty=empty, optional=("attempt", "snapshot", "rows in"))
 
 
 def describe_run(record: RunRecord) -> dict[str, object]:

@@ -14,6 +14,11 @@ def command() -> None:
     It takes about half a minute and 200 MB. Without it the first local run has it prepared in the background. In an
     image that is built once and started often, call it while building. The folder is .cache in the virtual environment,
     else ~/.cache; AIRFLOW_RUNTIME_CACHE names another one, or `off`.
+
+    \b
+    Examples:
+      airflow-runtime warmup
+      AIRFLOW_RUNTIME_CACHE=/opt/spark-start airflow-runtime warmup
     """
     from airflow_provider_runtime.core.errors import InfrastructureError, Problem
     from airflow_provider_runtime.fast_start.home import CACHE_VARIABLE, find_quick_home
