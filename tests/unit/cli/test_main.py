@@ -32,6 +32,27 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(name in shown for name in cli.COMMANDS)
 
 
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_help_of_every_command_has_examples_of_its_own(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(name, "--help") == 0
+    shown = capsys.readouterr().out
+    assert f"airflow-runtime {name}" in shown.partition("Example")[2]
+
+
+def test_shell_completes_commands_and_options(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("_AIRFLOW_RUNTIME_COMPLETE", "bash_complete")
+    for words, place, expected in (
+        ("airflow-runtime ", 1, "plain,init"),
+        ("airflow-runtime run --dr", 2, "plain,--dry-run"),
+    ):
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(place))
+        run()
+        assert expected in capsys.readouterr().out.splitlines()
+
+
 def test_command_unknown_exits_2_with_the_nearest_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("valdate") == 2
     assert "did you mean 'validate'?" in capsys.readouterr().err
