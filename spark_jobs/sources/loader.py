@@ -82,7 +82,7 @@ def load_table(context: SourceContext, table: Table) -> LoadedTable:
         raise JobError.of(problems)
     if _is_numbered(context, table):
         listed = [relation for relation in relations if relation.files]
-        numbered = iter(number_files(context.spark, listed))
+        numbered = iter(number_files(listed))
         relations = [next(numbered) if relation.files else relation for relation in relations]
     if table.role != "input":
         # Rows that their own source has deleted take no part in joins, lookups and appends.

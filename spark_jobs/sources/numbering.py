@@ -11,22 +11,20 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlparse
 
 from spark_jobs.errors import quote_text
+from spark_jobs.hashing import xxhash64
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from pyspark.sql import SparkSession
 
     from spark_jobs.sources.relation import Relation
 
 ROW_INDEX_BITS = 34
 HASH_BITS = 28
 SALTS = 256
-PATHS_A_STATEMENT = 2000
 _LISTED, _NAMED = "file:///", "file:/"
 
 
-def number_files(spark: SparkSession, relations: list[Relation]) -> list[Relation]:
+def number_files(relations: list[Relation]) -> list[Relation]:
     """Give the rows of Parquet files their positions; locations are told apart by period and place in the list."""
     keys = _make_keys(relations)
     begins = [_find_relative_begin(relation) for relation in relations]
@@ -35,7 +33,7 @@ def number_files(spark: SparkSession, relations: list[Relation]) -> list[Relatio
         for relation, key, begin in zip(relations, keys, begins, strict=True)
         for file in relation.files
     ]
-    salt = find_salt(spark, paths)
+    salt = find_salt(paths) if len(paths) > 1 else 0
     return [
         replace(relation, position=_build_position(relation, begin, f"{salt}:{key}"))
         for relation, key, begin in zip(relations, keys, begins, strict=True)
@@ -65,18 +63,10 @@ def build_hash(salted_key: str, path: str) -> str:
     return f"(xxhash64({salted_key}, {path}) & {(1 << HASH_BITS) - 1}L)"
 
 
-def find_salt(spark: SparkSession, paths: list[tuple[str, str]]) -> int:
-    """Return the first salt with which no two files have the same hash; computed by the driver's own optimizer."""
-    if len(paths) < 2:
-        return 0
+def find_salt(paths: list[tuple[str, str]]) -> int:
+    """Return the first salt with which no two files have the same hash, as the SQL above computes it."""
     for salt in range(SALTS):
-        hashes: set[int] = set()
-        for start in range(0, len(paths), PATHS_A_STATEMENT):
-            some = paths[start : start + PATHS_A_STATEMENT]
-            values = ", ".join(f"({quote_text(f'{salt}:{key}')}, {quote_text(path)})" for key, path in some)
-            hashed = build_hash("key", "CAST(path AS binary)")
-            rows = spark.sql(f"SELECT {hashed} FROM VALUES {values} AS t(key, path)").collect()
-            hashes.update(row[0] for row in rows)
+        hashes = {xxhash64(f"{salt}:{key}", path) & (1 << HASH_BITS) - 1 for key, path in paths}
         if len(hashes) == len(paths):
             return salt
     raise ValueError("no salt tells the files apart")

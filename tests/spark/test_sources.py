@@ -278,7 +278,7 @@ def test_files_of_several_locations_get_hashes_of_their_own(
 ) -> None:
     monkeypatch.setattr(numbering, "HASH_BITS", 7)
     paths = [(f"2026-01-{day:02d}/0", "part-00000.parquet") for day in range(1, 32)]
-    salt = numbering.find_salt(spark, paths)
+    salt = numbering.find_salt(paths)
     hashed = [numbering.build_hash(quote_text(f"{salt}:{key}"), f"CAST('{path}' AS binary)") for key, path in paths]
     hashes = set(spark.sql(f"SELECT {', '.join(hashed)}").collect()[0])
     assert len(hashes) == 31
