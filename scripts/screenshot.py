@@ -1,0 +1,84 @@
+"""Takes the pictures of docs/images from a running `make ui`.
+
+Needs a browser, which the project itself does not: in an environment of its own,
+`pip install playwright pillow`, Debian's `chromium`, then `python scripts/screenshot.py [http://localhost:8080]`.
+"""
+
+# ruff: noqa: T201
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from demo_airflow import LOGIN
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
+CHROMIUM = "/usr/bin/chromium"
+DOCUMENTATION = "[role=dialog]:has-text('Dag Documentation')"
+SIZE = {"width": 1480, "height": 580}
+
+
+def main(address: str) -> None:
+    """Log in as `make ui` says, and take each picture."""
+    IMAGES.mkdir(exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport=SIZE, color_scheme="light")
+        log_in(page, address)
+        show_runs(page, address)
+        take(page, "periods")
+        show_documentation(page, address)
+        take(page, "dag-docs", DOCUMENTATION)
+        browser.close()
+
+
+def show_runs(page: Page, address: str) -> None:
+    """Open the grid and the list of runs, with the column that tells their periods."""
+    page.goto(f"{address}/dags/fx-close/runs")
+    page.wait_for_load_state("networkidle")
+    for column in ("Partition Key", "Triggering User", "Dag Version(s)", "Conf", "Run After"):
+        page.click("button[aria-label='Filter table columns']")
+        page.locator("[role=menu]:visible").get_by_text(column, exact=True).click()
+        page.keyboard.press("Escape")
+    page.evaluate("document.activeElement.blur()")
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(1000)
+
+
+def show_documentation(page: Page, address: str) -> None:
+    """Open what the DAG says of its project."""
+    page.goto(f"{address}/dags/fx-close")
+    page.wait_for_load_state("networkidle")
+    page.click("button[aria-label='Dag Docs']")
+    page.wait_for_timeout(3000)
+    box = page.locator(DOCUMENTATION).bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] - 4, box["y"] + box["height"] - 4)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] + 250, box["y"] + box["height"] + 90)
+    page.mouse.up()
+    page.wait_for_timeout(500)
+
+
+def log_in(page: Page, address: str) -> None:
+    """Fill the login form."""
+    page.goto(address)
+    page.fill("input[name=username]", LOGIN[0])
+    page.fill("input[name=password]", LOGIN[1])
+    page.click("button[type=submit]")
+    page.wait_for_url(f"{address}/")
+
+
+def take(page: Page, name: str, part: str = "body") -> None:
+    """Write a picture of a part of the page, with as few colours as it needs."""
+    path = IMAGES / f"{name}.png"
+    page.locator(part).screenshot(path=path)
+    Image.open(path).quantize(128).save(path, optimize=True)
+    print(f"{path}: {path.stat().st_size // 1024} KB")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "http://localhost:8080")
