@@ -26,7 +26,7 @@ except ModuleNotFoundError:
 
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 SqlValue = str | int | Decimal | date | datetime | None
 
@@ -335,6 +335,11 @@ def _get_jvm(spark: SparkSession) -> Any:
         hint = "write to a folder that this process and the server share, or run with spark-submit"
         raise JobError("OUTPUT_002", message, hint=hint)
     return spark.sparkContext._jvm
+
+
+def read_planned_bytes(frame: DataFrame) -> int:
+    """Return how large Spark's optimizer takes a frame to be."""
+    return int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
 
 
 def _get_hadoop_configuration(spark: SparkSession) -> Any:

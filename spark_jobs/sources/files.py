@@ -63,7 +63,7 @@ def read_files(
         if (error.getCondition() or "").split(".")[0] in _MISSING:
             raise MissingDataError(location.uri) from error
         raise
-    return Relation(frame, location, files=tuple(frame.inputFiles()) if location.format == "parquet" else ())
+    return Relation(frame, location)
 
 
 def _load(reader: DataFrameReader, location: Location) -> DataFrame:

@@ -81,9 +81,7 @@ def load_table(context: SourceContext, table: Table) -> LoadedTable:
     if problems:
         raise JobError.of(problems)
     if _is_numbered(context, table):
-        listed = [relation for relation in relations if relation.files]
-        numbered = iter(number_files(listed))
-        relations = [next(numbered) if relation.files else relation for relation in relations]
+        relations = number_files(relations)
     if table.role != "input":
         # Rows that their own source has deleted take no part in joins, lookups and appends.
         wanted = tuple(column for column in wanted if column.name != DELETED)

@@ -6,7 +6,7 @@ all files of a table and takes a salt with which no two of them have the same ha
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlparse
 
@@ -24,37 +24,46 @@ SALTS = 256
 _LISTED, _NAMED = "file:///", "file:/"
 
 
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """A location whose files number their rows."""
+
+    relation: Relation
+    key: str
+    """Tells the location from the table's other ones: its period, and its place among those of that period."""
+    files: tuple[str, ...]
+    begin: int
+    """Where the part of a file's URI begins that lies below the location."""
+
+
 def number_files(relations: list[Relation]) -> list[Relation]:
-    """Give the rows of Parquet files their positions; locations are told apart by period and place in the list."""
-    keys = _make_keys(relations)
-    begins = [_find_relative_begin(relation) for relation in relations]
-    paths = [
-        (key, file[begin:])
-        for relation, key, begin in zip(relations, keys, begins, strict=True)
-        for file in relation.files
-    ]
+    """Give the rows of Parquet files their positions; rows of other sources stay as they are."""
+    folders = _list_folders(relations)
+    paths = [(folder.key, file[folder.begin :]) for folder in folders for file in folder.files]
     salt = find_salt(paths) if len(paths) > 1 else 0
-    return [
-        replace(relation, position=_build_position(relation, begin, f"{salt}:{key}"))
-        for relation, key, begin in zip(relations, keys, begins, strict=True)
-    ]
+    positions = {id(folder.relation): _build_position(folder, f"{salt}:{folder.key}") for folder in folders}
+    return [replace(relation, position=positions.get(id(relation), relation.position)) for relation in relations]
 
 
-def _make_keys(relations: Iterable[Relation]) -> list[str]:
+def _list_folders(relations: Iterable[Relation]) -> list[_Folder]:
     seen: dict[str, int] = {}
-    keys = []
+    folders = []
     for relation in relations:
+        if relation.location.kind != "files" or relation.location.format != "parquet":
+            continue
         period = relation.location.period or ""
-        keys.append(f"{period}/{seen.setdefault(period, 0)}")
+        files = tuple(relation.frame.inputFiles())
+        key = f"{period}/{seen.setdefault(period, 0)}"
+        folders.append(_Folder(relation, key, files, _find_relative_begin(relation.location.uri, files)))
         seen[period] += 1
-    return keys
+    return folders
 
 
-def _build_position(relation: Relation, begin: int, salted_key: str) -> str:
+def _build_position(folder: _Folder, salted_key: str) -> str:
     # Spark lists local files as file:///folder and names them file:/folder in the metadata.
     shift = f" - IF(startswith(_metadata.file_path, '{_LISTED}'), 0, {len(_LISTED) - len(_NAMED)})"
-    shift = shift if relation.files and relation.files[0].startswith(_LISTED) else ""
-    relative = f"substring(CAST(_metadata.file_path AS binary), {begin + 1}{shift})"
+    shift = shift if folder.files and folder.files[0].startswith(_LISTED) else ""
+    relative = f"substring(CAST(_metadata.file_path AS binary), {folder.begin + 1}{shift})"
     return f"shiftleft({build_hash(quote_text(salted_key), relative)}, {ROW_INDEX_BITS}) | _metadata.row_index"
 
 
@@ -72,14 +81,13 @@ def find_salt(paths: list[tuple[str, str]]) -> int:
     raise ValueError("no salt tells the files apart")
 
 
-def _find_relative_begin(relation: Relation) -> int:
+def _find_relative_begin(uri: str, files: tuple[str, ...]) -> int:
     """Return where the part of a file's URI begins that lies below the location."""
-    if not relation.files:
+    if not files:
         return 0
-    uri = relation.location.uri
     location = [part for part in unquote(urlparse(uri).path if "://" in uri else uri).split("/") if part]
     stem = location[: next((index for index, part in enumerate(location) if set(part) & set("*?[{")), len(location))]
-    parts = relation.files[0].split("/")
+    parts = files[0].split("/")
     plain = [unquote(part) for part in parts]
     for index in range(len(parts) - len(stem), -1, -1):
         if plain[index : index + len(stem)] == stem:

@@ -30,7 +30,5 @@ class Relation:
     formats: TextFormats = field(default_factory=TextFormats)
     position: str | None = None
     """SQL of a number that is a row's own within its table, when the source knows one."""
-    files: tuple[str, ...] = ()
-    """The files, when Spark numbers the rows of each."""
     is_small: bool = False
     """That the rows are few for certain."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from spark_jobs.columns import quote_name
+from spark_jobs.jvm import is_connect, read_planned_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,8 +27,10 @@ def choose_join_strategy(spark: SparkSession, view: str, columns: Sequence[str])
 
 def estimate_bytes(spark: SparkSession, view: str, columns: Sequence[str]) -> int | None:
     """Return the size of a view's columns before any filter; None when Spark does not say."""
-    names = ", ".join(quote_name(name) for name in columns) or "1"
-    text = str(spark.sql(f"EXPLAIN COST SELECT {names} FROM {quote_name(view)}").collect()[0][0])
+    names = [quote_name(name) for name in columns] or ["1"]
+    if not is_connect(spark):
+        return read_planned_bytes(spark.table(quote_name(view)).selectExpr(*names))
+    text = str(spark.sql(f"EXPLAIN COST SELECT {', '.join(names)} FROM {quote_name(view)}").collect()[0][0])
     match = _SIZE.search(text)
     return None if match is None else int(float(match[1]) * 1024 ** _UNITS.index(match[2]))
 
