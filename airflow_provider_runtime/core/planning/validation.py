@@ -85,7 +85,7 @@ def _validate_all(catalog: Catalog, loaded: LoadResult) -> Validation:
     problems = list(loaded.problems)
     for definition in _list_projects(catalog):
         problems += checks.check(definition).problems
-    summary = f"{len(catalog.datasets)} datasets, {len(catalog.projects)} projects"
+    summary = f"{_count(len(catalog.datasets), 'dataset')}, {_count(len(catalog.projects), 'project')}"
     return Validation(_merge(problems), summary)
 
 
@@ -155,3 +155,7 @@ def list_needed_files(checked: CheckedProject) -> set[str]:
             ids.add(operation.arguments.destination.datasource_id)
     files |= {definition.file for definition in resolvers}
     return files | {found.file for name in ids if name and (found := catalog.find_datasource(name)) is not None}
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -57,7 +57,7 @@ def run(catalog: Path, *arguments: str) -> Result:
 
 def test_valid_catalog_exits_zero_and_says_what_was_checked(catalog: Path) -> None:
     result = run(catalog)
-    assert (result.exit_code, result.output) == (0, "valid: 1 datasets, 1 projects\n")
+    assert (result.exit_code, result.output) == (0, "valid: 1 dataset, 1 project\n")
 
 
 def test_valid_catalog_as_json_is_only_json(catalog: Path) -> None:
