@@ -10,6 +10,7 @@ from typing import Any
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
+from airflow_provider_runtime.core.errors import InfrastructureError, Problem
 from airflow_provider_runtime.fast_start.home import QuickHome, find_quick_home, make_quick_environment
 
 _UI_PATTERN = re.compile(r"(?:tracking URL|Spark UI|SparkUI|web UI)\D*?(https?://\S+)", re.IGNORECASE)
@@ -82,6 +83,9 @@ class JobSubmitHook(SparkSubmitHook):
         try:
             driver: str | None = super().submit(application, **kwargs)
             return driver
+        except FileNotFoundError as error:
+            hint = "install pyspark where the task runs, or put the folder of Spark's commands on the PATH"
+            raise InfrastructureError(Problem("INFRA_001", f"there is no command {error.filename}", hint)) from error
         finally:
             if self._submit_sp is not None and self._submit_sp.stdout is not None:
                 self._submit_sp.stdout.close()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from airflow.providers.apache.spark.hooks import spark_submit as hook_module
 from airflow.providers.apache.spark.operators import spark_submit as operator_module
-from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_provider_runtime.core.registry.sql import open_registry
 from airflow_provider_runtime.operators.resolve import ResolveOperator
@@ -168,6 +168,15 @@ def test_kubernetes_without_airflows_provider_says_what_to_install(
     with pytest.raises(AirflowFailException, match="install apache-airflow-providers-cncf-kubernetes"):
         submit(spark)
     assert spark.calls == []
+
+
+def test_a_missing_spark_submit_is_told_with_what_to_do(
+    home: Path, spark: FakeSpark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect(monkeypatch, "yarn")
+    monkeypatch.setenv("PATH", str(home))
+    with pytest.raises(AirflowException, match=r"(?s)INFRA_001.*no command spark-submit.*install pyspark"):
+        submit(spark)
 
 
 @pytest.mark.parametrize("mode", ["client", "cluster"])
