@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pyarrow.parquet as pq
 import pytest
 
@@ -86,7 +90,7 @@ def test_starter_runs_as_a_dag(books: Path) -> None:
 
 @pytest.mark.chaos
 @pytest.mark.timeout(1200)
-def test_demo_prints_its_page() -> None:
+def test_demo_prints_its_page_and_the_ui_shows_its_runs() -> None:
     done = subprocess.run(
         ["bash", "scripts/with_java", sys.executable, "scripts/demo.py"],
         cwd=ROOT,
@@ -98,3 +102,24 @@ def test_demo_prints_its_page() -> None:
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "Monthly Close v3" in done.stdout
     assert "make ui" in done.stdout
+
+    command = ["bash", "scripts/with_java", sys.executable, "scripts/demo.py", "--ui"]
+    ui = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    try:
+        assert ui.stdout is not None
+        shown = list(itertools.takewhile(lambda line: not line.startswith("stop:"), ui.stdout))
+        address = re.search(r"Airflow UI: +(http://\S+)/dags/fx-close", "".join(shown))
+        login = re.search(r"login: +(\w+) / (\w+)", "".join(shown))
+        assert address is not None
+        assert login is not None
+        assert list_periods(address[1], login[1], login[2]) == ["2026-01", "2026-02", "2026-03"]
+    finally:
+        ui.send_signal(signal.SIGINT)
+        assert ui.wait(timeout=60) == 0
+
+
+def list_periods(address: str, user: str, password: str) -> list[str]:
+    client = httpx.Client(base_url=address, trust_env=False, timeout=30)
+    token = client.post("/auth/token", json={"username": user, "password": password}).json()["access_token"]
+    answer = client.get("/api/v2/dags/fx-close/dagRuns", headers={"Authorization": f"Bearer {token}"}).json()
+    return sorted(run["partition_key"] for run in answer["dag_runs"] if run["state"] == "success")
