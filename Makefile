@@ -5,7 +5,7 @@ BIN := .venv/bin
 .PHONY: help setup lock demo ui docs test check bench chaos format clean
 
 help:            ## list the targets
-	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed 's/:[^#]*##/:/' | column -t -s:
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/.ready  ## make .venv from the lock, and find or install Java
 
