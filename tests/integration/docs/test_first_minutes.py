@@ -104,22 +104,23 @@ def test_demo_prints_its_page_and_the_ui_shows_its_runs() -> None:
     assert "make ui" in done.stdout
 
     command = ["bash", "scripts/with_java", sys.executable, "scripts/demo.py", "--ui"]
-    ui = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    try:
-        assert ui.stdout is not None
-        shown = list(itertools.takewhile(lambda line: not line.startswith("stop:"), ui.stdout))
-        address = re.search(r"Airflow UI: +(http://\S+)/dags/fx-close", "".join(shown))
-        login = re.search(r"login: +(\w+) / (\w+)", "".join(shown))
-        assert address is not None
-        assert login is not None
-        assert list_periods(address[1], login[1], login[2]) == ["2026-01", "2026-02", "2026-03"]
-    finally:
-        ui.send_signal(signal.SIGINT)
-        assert ui.wait(timeout=60) == 0
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as ui:
+        try:
+            assert ui.stdout is not None
+            shown = "".join(itertools.takewhile(lambda line: not line.startswith("stop:"), ui.stdout))
+            address = re.search(r"Airflow UI: +(http://\S+)/dags/fx-close", shown)
+            login = re.search(r"login: +(\w+) / (\w+)", shown)
+            assert address is not None
+            assert login is not None
+            assert list_periods(address[1], login[1], login[2]) == ["2026-01", "2026-02", "2026-03"]
+        finally:
+            ui.send_signal(signal.SIGINT)
+            ended = ui.wait(timeout=60)
+    assert ended == 0
 
 
 def list_periods(address: str, user: str, password: str) -> list[str]:
-    client = httpx.Client(base_url=address, trust_env=False, timeout=30)
-    token = client.post("/auth/token", json={"username": user, "password": password}).json()["access_token"]
-    answer = client.get("/api/v2/dags/fx-close/dagRuns", headers={"Authorization": f"Bearer {token}"}).json()
+    with httpx.Client(base_url=address, trust_env=False, timeout=30) as client:
+        token = client.post("/auth/token", json={"username": user, "password": password}).json()["access_token"]
+        answer = client.get("/api/v2/dags/fx-close/dagRuns", headers={"Authorization": f"Bearer {token}"}).json()
     return sorted(run["partition_key"] for run in answer["dag_runs"] if run["state"] == "success")
