@@ -34,14 +34,14 @@ def project_option(*, required: bool = False) -> Callable[[Function], Function]:
     return click.option("--project", metavar="P", required=required, help="Id or name of a project.")
 
 
-def registry_option(*, default: str | None = None) -> Callable[[Function], Function]:
+def registry_option(*, default: str | None = None, shown: str = DEFAULT_REGISTRY) -> Callable[[Function], Function]:
     """Add --registry, an SQLAlchemy URL."""
     return click.option(
         "--registry",
         metavar="URL",
         default=default,
         envvar="AIRFLOW_RUNTIME_REGISTRY",
-        help=f"SQLAlchemy URL of the registry. [default: {DEFAULT_REGISTRY}]",
+        help=f"SQLAlchemy URL of the registry. [default: {shown}]",
     )
 
 

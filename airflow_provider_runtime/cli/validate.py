@@ -13,13 +13,14 @@ from airflow_provider_runtime.cli.options import (
     project_option,
     registry_option,
 )
+from airflow_provider_runtime.cli.resolve import find_registry
 from airflow_provider_runtime.core.errors import RuntimeProviderError
 
 
 @click.command("validate")
 @catalog_option
 @project_option()
-@registry_option()
+@registry_option(shown="none")
 @format_option("text", "json", "github")
 @click.pass_context
 def command(
@@ -34,24 +35,20 @@ def command(
     """
     from airflow_provider_runtime.core.planning.validation import validate_catalog
 
+    opened = None
     try:
-        registered = list_registered_datasets(registry) if registry else ()
+        # Without --registry the folder is judged by itself, wherever the command is called.
+        opened = find_registry(registry) if registry is not None else None
+        result = validate_catalog(catalog, project=project, registry=opened)
     except RuntimeProviderError as error:
         unplaced = [found if found.location.file else found.at(file=str(catalog)) for found in error.problems]
         print_problems(unplaced, output_format, catalog)
         context.exit(1)
-    result = validate_catalog(catalog, project=project, registered=registered)
+    finally:
+        if opened is not None:
+            opened.close()
     print_problems(result.problems, output_format, catalog)
     if result.has_errors:
         context.exit(1)
     if output_format == "text":
         click.echo(f"valid: {result.summary}")
-
-
-def list_registered_datasets(url: str) -> tuple[dict[str, object], ...]:
-    """Return the newest definition of every dataset that the registry knows, as plain documents."""
-    from airflow_provider_runtime.core.registry.sql import open_registry
-
-    registry = open_registry(url)
-    found = (registry.find_version(summary.dataset_id) for summary in registry.list_datasets())
-    return tuple(dict(version.definition) for version in found if version is not None)

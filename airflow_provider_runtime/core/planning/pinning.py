@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
@@ -29,12 +29,14 @@ class Pin:
     registered: DatasetVersion | None = None
 
 
-def add_registered_versions(catalog: Catalog, project: Definition[Project], registry: Registry | None) -> Catalog:
-    """Return the catalog with the registry's versions of the registered datasets that a project reads."""
+def add_registered_versions(
+    catalog: Catalog, projects: Iterable[Definition[Project]], registry: Registry | None
+) -> Catalog:
+    """Return the catalog with the registry's versions of the registered datasets that projects read."""
     if registry is None:
         return catalog
     found: dict[str, list[Definition[Dataset]]] = {}
-    waiting = list(dict.fromkeys(_list_references(project.model)))
+    waiting = list(dict.fromkeys(name for project in projects for name in _list_references(project.model)))
     while waiting:
         reference = waiting.pop()
         if reference in found:

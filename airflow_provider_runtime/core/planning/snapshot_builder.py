@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -15,7 +15,6 @@ from airflow_provider_runtime.core.catalog.loader import LoadResult
 from airflow_provider_runtime.core.catalog.rules_secrets import URL_LOGIN
 from airflow_provider_runtime.core.errors import (
     DefinitionError,
-    Location,
     Problem,
     RuntimeProviderError,
     get_error_class,
@@ -70,8 +69,9 @@ from airflow_provider_runtime.core.planning.snapshot_document import (
     hide_secrets,
     make_plan_table,
 )
+from airflow_provider_runtime.core.planning.used_definitions import find_used_definitions, list_changed
 from airflow_provider_runtime.core.planning.validation import check_needed, explain_missing
-from airflow_provider_runtime.core.registry.ports import Registry, UsedDefinition
+from airflow_provider_runtime.core.registry.ports import Registry
 
 DEFAULT_SLICE_STORE = ".runtime/slices"
 
@@ -160,7 +160,7 @@ class _Builder:
     def build(self, identifier: str) -> Snapshot:
         """Make every choice, and raise all problems together."""
         run_timestamp = _to_utc(self.options.run_timestamp or datetime.now(UTC))
-        known = add_registered_versions(self.catalog, self.definition, self.registry)
+        known = add_registered_versions(self.catalog, [self.definition], self.registry)
         checked, found = check_needed(known, self.loaded, self.definition)
         self.problems += [problem for problem in found if problem.severity == "error"]
         self._check_status()
@@ -177,8 +177,8 @@ class _Builder:
         )
         used = compiled.used_tables if compiled else frozenset(use.key for use in checked.tables)
         choices = self._choose_all(checked, context, used)
-        definitions = self._find_definitions(checked)
-        self._check_definitions(definitions)
+        definitions = find_used_definitions(self.catalog, checked, self.resolvers.values())
+        self.problems += [_adopt(found, self.definition) for found in list_changed(self.registry, definitions)]
         self._check_credentials(choices, destinations)
         self._raise()
         assert compiled is not None
@@ -328,27 +328,7 @@ class _Builder:
             if dataset is not None
         }
 
-    # Definitions and credentials
-
-    def _find_definitions(self, checked: CheckedProject) -> dict[UsedDefinition, Location]:
-        """Return the versioned definitions that this run uses, and where they stand.
-
-        A draft's run uses none: neither it nor what it is tried out on is settled. Registered datasets are not ours.
-        """
-        if self.is_draft:
-            return {}
-        datasets = [use.dataset for use in checked.tables if self.catalog.list_dataset_versions(use.dataset.model.id)]
-        used: list[Definition[Project] | Definition[Dataset] | Definition[Resolver]]
-        used = [self.definition, *datasets, *self.resolvers.values()]
-        found = {UsedDefinition(d.kind, d.model.id, d.model.version, d.digest): d.locate("version") for d in used}
-        return dict(sorted(found.items(), key=lambda item: (item[0].kind, item[0].id, item[0].version)))
-
-    def _check_definitions(self, definitions: Mapping[UsedDefinition, Location]) -> None:
-        if self.registry is None or not self.registry.check_definitions(tuple(definitions)):
-            return
-        for definition, place in definitions.items():
-            for problem in self.registry.check_definitions((definition,)):
-                self.problems.append(_adopt(replace(problem, location=place), self.definition))
+    # Credentials
 
     def _check_credentials(self, choices: dict[str, TableChoice], destinations: dict[int, PlanDestination]) -> None:
         if self.options.deploy_mode != "cluster" or self.is_offline:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult, load_catalog
-from airflow_provider_runtime.core.errors import Location, Problem, raise_problems
-from airflow_provider_runtime.core.model.dataset import Dataset
+from airflow_provider_runtime.core.errors import Location, Problem, ResolveError, raise_problems
 from airflow_provider_runtime.core.model.operation import OutputOperation
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.checked import CheckedProject
+from airflow_provider_runtime.core.planning.pinning import add_registered_versions
 from airflow_provider_runtime.core.planning.project_check import ProjectChecks, explain_missing_project
+from airflow_provider_runtime.core.planning.resolver_choice import choose_resolver
+from airflow_provider_runtime.core.planning.used_definitions import find_used_definitions, list_changed
+from airflow_provider_runtime.core.registry.ports import Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,37 +34,38 @@ class Validation:
         return any(problem.severity == "error" for problem in self.problems)
 
 
-def validate_catalog(
-    root: Path, *, project: str | None = None, registered: Iterable[Mapping[str, object]] = ()
-) -> Validation:
-    """Check every definition of a folder, or with `project` those that this project needs."""
+def validate_catalog(root: Path, *, project: str | None = None, registry: Registry | None = None) -> Validation:
+    """Check every definition of a folder, or with `project` those that this project needs.
+
+    With a registry, registered datasets are those that it knows, and a definition may not differ from what was run.
+    """
     loaded = load_catalog(root, project=project)
-    catalog = add_known_datasets(loaded.catalog, registered)
     if project is None:
-        return _validate_all(catalog, loaded)
-    checked, problems = _check_one(catalog, loaded, project)
+        return _validate_all(loaded, registry)
+    checked, problems = _check_one(loaded, project, registry)
     if checked is None:
         return Validation(problems, "")
     model = checked.definition.model
-    return Validation(problems, f"project '{model.name}' version {model.version}")
+    changed = _list_changed(loaded.catalog, checked, registry)
+    return Validation(_merge([*problems, *changed]), f"project '{model.name}' version {model.version}")
 
 
 def load_checked_project(root: Path, reference: str) -> CheckedProject:
     """Load and check one project with all that it needs; raise everything that is wrong with these."""
     loaded = load_catalog(root, project=reference)
-    checked, problems = _check_one(loaded.catalog, loaded, reference)
+    checked, problems = _check_one(loaded, reference)
     raise_problems(problems)
     assert checked is not None
     return checked
 
 
 def _check_one(
-    catalog: Catalog, loaded: LoadResult, reference: str
+    loaded: LoadResult, reference: str, registry: Registry | None = None
 ) -> tuple[CheckedProject | None, tuple[Problem, ...]]:
-    definition = catalog.find_project(reference)
+    definition = loaded.catalog.find_project(reference)
     if definition is None:
-        return None, explain_missing(catalog, loaded, reference)
-    return check_needed(catalog, loaded, definition)
+        return None, explain_missing(loaded.catalog, loaded, reference)
+    return check_needed(add_registered_versions(loaded.catalog, [definition], registry), loaded, definition)
 
 
 def check_needed(
@@ -74,19 +78,26 @@ def check_needed(
     return checked, _merge([*needed, *(problem for found in checks.list_checked() for problem in found.problems)])
 
 
-def add_known_datasets(catalog: Catalog, registered: Iterable[Mapping[str, object]]) -> Catalog:
-    """Return the catalog with datasets that a registry knows, given as plain documents."""
-    models = [Dataset.model_validate_json(json.dumps(document)) for document in registered]
-    return catalog.with_datasets(Definition.from_model("dataset", model, "<registry>") for model in models)
-
-
-def _validate_all(catalog: Catalog, loaded: LoadResult) -> Validation:
-    checks = ProjectChecks(catalog)
+def _validate_all(loaded: LoadResult, registry: Registry | None) -> Validation:
+    projects = _list_projects(loaded.catalog)
+    checks = ProjectChecks(add_registered_versions(loaded.catalog, projects, registry))
     problems = list(loaded.problems)
-    for definition in _list_projects(catalog):
-        problems += checks.check(definition).problems
+    for definition in projects:
+        checked = checks.check(definition)
+        problems += [*checked.problems, *_list_changed(loaded.catalog, checked, registry)]
+    catalog = loaded.catalog
     summary = f"{_count(len(catalog.datasets), 'dataset')}, {_count(len(catalog.projects), 'project')}"
     return Validation(_merge(problems), summary)
+
+
+def _list_changed(catalog: Catalog, checked: CheckedProject, registry: Registry | None) -> list[Problem]:
+    resolvers = []
+    for use in checked.tables:
+        # A resolver that is missing is told of when a run is resolved.
+        with suppress(ResolveError):
+            choice = choose_resolver(catalog, checked.definition, use.dataset.model, use.location)
+            resolvers += [choice.definition] if choice.definition is not None else []
+    return list_changed(registry, find_used_definitions(catalog, checked, resolvers))
 
 
 def _list_projects(catalog: Catalog) -> list[Definition[Project]]:

@@ -9,6 +9,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from airflow_provider_runtime.cli.validate import command
+from airflow_provider_runtime.core.catalog.loader import load_catalog
+from airflow_provider_runtime.core.registry.ports import UsedDefinition
+from airflow_provider_runtime.core.registry.sql import open_registry
+from tests.unit.registry.registry_cases import ELSEWHERE, make_start, make_write
 
 DATASETS = """
 datasource: {id: lake, type: parquet, path_prefix: data}
@@ -197,3 +201,60 @@ def test_named_selector_with_a_mistake_is_told_once_however_often_it_is_used(tmp
     (tmp_path / "project.yaml").write_text(PROJECT[: PROJECT.index("  operations:")] + operations)
     result = CliRunner().invoke(command, ["--catalog", str(tmp_path), "--format", "json"])
     assert [error["code"] for error in json.loads(result.output)["errors"]] == ["EXPR_001"]
+
+
+READER = """project:
+  id: reader
+  name: reader
+  version: 1
+  input_dataset_id: gl
+  operations:
+    - seq: 10
+      name: join
+      type: update
+      arguments:
+        joins: [{alias: old, dataset_id: DS, dataset_version: 1, on: "amount = old.a"}]
+        assignments: [{column: b, expression: old.a}]
+"""
+
+
+def register(url: str, *changes: str) -> None:
+    """Publish a dataset's slice of a month by a run that used the resolver with this digest."""
+    registry = open_registry(url)
+    for number, digest in enumerate(changes):
+        used = UsedDefinition("resolver", "lake-resolver", 1, digest)
+        attempt = registry.begin_attempt(make_start(str(number), definitions=(used,)), holder=ELSEWHERE)
+        columns = [{"name": "a", "type": "decimal", "precision": 18, "scale": 2}]
+        definition = {"id": "ds-id", "name": "DS", "resolver_id": "registry"}
+        definition |= {"main_table": {"name": "DS", "temporal_mode": "period", "columns": columns}}
+        registry.finish_attempt(attempt, [make_write(f"file:/s/{number}", definition=definition)], {})
+    registry.close()
+
+
+@pytest.mark.parametrize("options", [[], ["--project", "reader"]])
+def test_pin_of_an_older_registered_version_is_known_as_to_resolve(
+    catalog: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    url = f"sqlite:///{tmp_path}/registry.db"
+    digest = load_catalog(catalog).catalog.resolvers["lake-resolver", 1].digest
+    register(url, digest, digest)
+    (catalog / "reader.yaml").write_text(READER)
+    assert run(catalog, *options).exit_code == 1
+    assert run(catalog, *options, "--registry", url).output.startswith("valid: ")
+    monkeypatch.setenv("AIRFLOW_RUNTIME_REGISTRY", url)
+    assert run(catalog, *options).output.startswith("valid: ")
+    (catalog / "reader.yaml").write_text(READER.replace("dataset_version: 1", "dataset_version: 3"))
+    result = run(catalog, *options)
+    assert result.exit_code == 1
+    assert "known versions: 1, 2" in result.output
+
+
+@pytest.mark.parametrize("options", [[], ["--project", "close"]])
+def test_definition_changed_after_use_is_told_at_its_place(catalog: Path, tmp_path: Path, options: list[str]) -> None:
+    url = f"sqlite:///{tmp_path}/registry.db"
+    register(url, "another digest")
+    result = run(catalog, *options, "--registry", url, "--format", "json")
+    (error,) = json.loads(result.stdout)["errors"]
+    assert (result.exit_code, error["code"], error["file"]) == (1, "CATALOG_005", "datasets.yaml")
+    (catalog / "close.yaml").write_text(PROJECT.replace("version: 1", "version: 1\n  status: draft"))
+    assert run(catalog, *options, "--registry", url).exit_code == 0
