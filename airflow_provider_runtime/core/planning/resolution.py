@@ -210,9 +210,10 @@ def _make_answered(
     """Return the locations that a service or a class answered with, checked like those of the catalog."""
     found = []
     for asked in answer:
-        if asked.period is not None and context.index.find_period(asked.period) is None:
-            message = f"the answer names the period '{asked.period}', which is not in the calendar"
-            raise ResolveError(Problem("RESOLVE_003", message, "leave it out, or name a period", locate("endpoint")))
+        if fault := resolver_class.find_fault(asked, context.index):
+            message = f"a location of the answer is wrong: {fault}"
+            hint = "a location has a datasource_id with a path or a table, or a uri and a type"
+            raise ResolveError(Problem("RESOLVE_003", message, hint, locate("endpoint")))
         location = make_location(context.catalog, asked, locate)
         changes = {"period": asked.period or period.identifier, "on_missing": on_missing}
         found.append(location.model_copy(update=changes))

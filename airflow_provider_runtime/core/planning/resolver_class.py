@@ -7,14 +7,20 @@ A class is named in YAML as `class: my.module.MyResolver`. It is made without ar
 from __future__ import annotations
 
 import importlib
+import re
+import sys
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 
 from airflow_provider_runtime.core.errors import Problem, ResolveError
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.planning.locations import hide_control_characters
+from airflow_provider_runtime.core.planning.periods import PeriodIndex
 
 _LONGEST = 300
+_TEXTS = ("datasource_id", "path", "table", "schema", "uri", "type", "period")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,28 +51,53 @@ class Location:
 
 
 def call_resolver_class(name: str, request: ResolveRequest) -> tuple[Location, ...]:
-    """Return what a resolver class answers; RESOLVE_001 when there is none, RESOLVE_003 when it fails."""
-    resolver = _make_resolver(name)
-    try:
-        answer = resolver.resolve(request)  # type: ignore[attr-defined]
-    except Exception as error:
-        raise _fail(name, f"raised {_describe(error)}") from error
+    """Return what a resolver class answers; RESOLVE_001 when there is none, RESOLVE_003 when it fails.
+
+    What it prints goes to standard error: standard output may be a snapshot.
+    """
+    with redirect_stdout(sys.stderr):
+        resolver = _make_resolver(name)
+        try:
+            answer = resolver.resolve(request)  # type: ignore[attr-defined]
+        except (Exception, SystemExit) as error:
+            raise _fail(name, f"raised {_describe(error)}") from error
     if not isinstance(answer, list | tuple) or not all(isinstance(found, Location) for found in answer):
         raise _fail(name, "did not return a list of Location")
+    if not answer:
+        raise _fail(name, f"knows no location of table '{request.table}' for period {request.period.identifier}")
     return tuple(answer)
+
+
+def find_fault(location: Location, index: PeriodIndex) -> str | None:
+    """Return what is wrong with a location that a service or a class has made, whatever it means, or None."""
+    if not isinstance(location.options, Mapping):
+        return "options is no mapping"
+    texts = {name: getattr(location, name) for name in _TEXTS}
+    for name, value in ({n: v for n, v in texts.items() if v is not None} | dict(location.options)).items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            return f"{hide_control_characters(str(name))} is no text"
+        if _SURROGATE.search(name) or _SURROGATE.search(value):
+            return f"{hide_control_characters(name)} holds half a character, which no file can hold"
+    if location.path is not None and location.table is not None:
+        return "it has a path and a table"
+    if location.datasource_id is not None and location.uri is not None:
+        return "it has a datasource_id and a uri"
+    if location.period is not None and index.find_period(location.period) is None:
+        return f"its period '{hide_control_characters(location.period)}' is not in the calendar"
+    return None
 
 
 def _make_resolver(name: str) -> object:
     module_name, _, class_name = name.rpartition(".")
     try:
         return getattr(importlib.import_module(module_name), class_name)()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         message = f"resolver class '{name}' cannot be loaded: {_describe(error)}"
         hint = "write it as module.Class, and see that the module can be imported here"
         raise ResolveError(Problem("RESOLVE_001", message, hint)) from error
 
 
-def _describe(error: Exception) -> str:
+def _describe(error: BaseException) -> str:
     return hide_control_characters(f"{type(error).__name__}: {error}")[:_LONGEST]
 
 

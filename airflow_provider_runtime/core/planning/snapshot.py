@@ -59,7 +59,8 @@ class Snapshot:
             raise SnapshotError(Problem("SNAPSHOT_001", "the snapshot is not JSON")) from None
         version = document.get("snapshot_version") if isinstance(document, dict) else None
         if version != SNAPSHOT_VERSION:
-            message = f"snapshot version {version} is not known, expected {SNAPSHOT_VERSION}"
+            shown = hide_control_characters(str(version)[:60])
+            message = f"snapshot version {shown} is not known, expected {SNAPSHOT_VERSION}"
             raise SnapshotError(Problem("SNAPSHOT_001", message, "resolve again with this version of the package"))
         if (reason := find_misfit(content)) is not None:
             message = f"the snapshot is not one that this package has written: {hide_control_characters(reason)}"

@@ -8,6 +8,8 @@ from dataclasses import replace
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.errors import Location, Problem
+from airflow_provider_runtime.core.model.dataset import Dataset
+from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.model.resolver import Resolver
 from airflow_provider_runtime.core.planning.checked import CheckedProject
 from airflow_provider_runtime.core.registry.ports import Registry, UsedDefinition
@@ -24,6 +26,7 @@ def find_used_definitions(
     if checked.definition.model.status == "draft":
         return {}
     datasets = [use.dataset for use in checked.tables if catalog.list_dataset_versions(use.dataset.model.id)]
+    used: list[Definition[Project] | Definition[Dataset] | Definition[Resolver]]
     used = [checked.definition, *datasets, *resolvers]
     found = {UsedDefinition(d.kind, d.model.id, d.model.version, d.digest): d.locate("version") for d in used}
     return dict(sorted(found.items(), key=lambda item: (item[0].kind, item[0].id, item[0].version)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import pytest
@@ -222,6 +223,55 @@ class FailingResolver:
         raise KeyError(request.table)
 
 
+class WrongResolver:
+    """Answers with what the test wants."""
+
+    answer: object = None
+
+    def resolve(self, request: ResolveRequest) -> object:
+        print("looking for", request.table)
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+
+class LeavingResolver:
+    """Ends the process while it is made."""
+
+    def __init__(self) -> None:
+        sys.exit(3)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ([], "knows no location of table 'transactions' for period 2026-01"),
+        ((), "knows no location"),
+        (None, "did not return a list of Location"),
+        ([Location(datasource_id=5, path=None)], "datasource_id is no text"),  # type: ignore[arg-type]
+        ([Location(datasource_id="lake", path=["a"])], "path is no text"),  # type: ignore[arg-type]
+        ([Location(datasource_id="lake", path="a", period=202601)], "period is no text"),  # type: ignore[arg-type]
+        ([Location(datasource_id="lake", path="a", options=None)], "options is no mapping"),  # type: ignore[arg-type]
+        ([Location(datasource_id="lake", path="a", options={"x": True})], "x is no text"),  # type: ignore[dict-item]
+        ([Location(datasource_id="lake", path="a", table="b")], "a path and a table"),
+        ([Location(datasource_id="lake", path="a", uri="s3a://b/a", type="orc")], "a datasource_id and a uri"),
+        ([Location(datasource_id="lake", path="a\ud800")], "path holds half a character"),
+        ([Location(datasource_id="lake", path="a", options={"sep\ud800": ","})], "sep? holds half a character"),
+        (SystemExit(3), "raised SystemExit: 3"),
+        (ValueError("\ud800"), "raised ValueError: ?"),
+    ],
+)
+def test_class_resolver_with_a_wrong_answer_is_resolve_003_in_words(
+    answer: object, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(WrongResolver, "answer", answer)
+    problems = list_problems(write_resolver(**{"class": f"{__name__}.WrongResolver"}), write_project(OUTPUT))
+    assert [(problem.code, problem.location.file) for problem in problems] == [("RESOLVE_003", "2.yaml")]
+    assert words in problems[0].message
+    assert problems[0].message.encode()
+    assert capsys.readouterr() == ("", "looking for transactions\n")
+
+
 def test_class_resolver_is_asked_and_its_places_are_checked() -> None:
     resolver = write_resolver(**{"class": f"{__name__}.EchoResolver"})
     locations = list_locations(resolve(resolver, write_project(OUTPUT)))
@@ -237,6 +287,7 @@ def test_class_resolver_is_asked_and_its_places_are_checked() -> None:
         (f"{__name__}.EscapingResolver", "CATALOG_002", "leads out"),
         (f"{__name__}.FailingResolver", "RESOLVE_003", "raised KeyError"),
         (f"{__name__}.Missing", "RESOLVE_001", "cannot be loaded"),
+        (f"{__name__}.LeavingResolver", "RESOLVE_001", "cannot be loaded: SystemExit: 3"),
         ("no.such.module.Class", "RESOLVE_001", "cannot be loaded"),
     ],
 )

@@ -36,6 +36,8 @@ class Service:
     status: int = 200
     answer: bytes = b'{"locations": [{"datasource_id": "lake", "path": "a"}]}'
     headers: dict[str, str] = field(default_factory=dict)
+    missing: int = 0
+    """How many bytes more than it sends it announces."""
     asked: list[tuple[str, str, dict[str, object], str | None]] = field(default_factory=list)
 
     @property
@@ -66,7 +68,7 @@ def service() -> Iterator[Service]:
             self.send_response(state.status)
             for name, value in state.headers.items():
                 self.send_header(name, value)
-            self.send_header("Content-Length", str(len(state.answer)))
+            self.send_header("Content-Length", str(len(state.answer) + state.missing))
             self.end_headers()
             self.wfile.write(state.answer)
 
@@ -130,6 +132,9 @@ def test_service_is_asked_for_each_child_period_and_may_name_periods(service: Se
         (b'{"locations": [{"uri": "relative", "type": "orc"}]}', "is not absolute"),
         (b'{"locations": [{"uri": "jdbc://u:p@h/x", "type": "orc"}]}', "holds a password"),
         (b'{"locations": [{"datasource_id": "lake", "path": "a", "period": "May"}]}', "not in the calendar"),
+        (b'{"locations": [{"datasource_id": "lake", "path": "a", "table": "b"}]}', "a path and a table"),
+        (b'{"locations": [{"datasource_id": "lake", "path": "a\\ud800"}]}', "half a character"),
+        (b'{"locations": [{"\\ud800": "a"}]}', "unknown key '?'"),
     ],
 )
 def test_service_answer_that_is_wrong_is_resolve_003(service: Service, answer: bytes, words: str) -> None:
@@ -175,6 +180,12 @@ def test_service_answer_too_large_is_refused(service: Service, monkeypatch: pyte
 def test_service_answer_that_drips_is_given_up(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resolver_service, "LONGEST_ANSWER_SECONDS", 0.0)
     with pytest.raises(InfrastructureError, match="did not answer within"):
+        resolve(service.write(), write_project(OUTPUT))
+
+
+def test_service_answer_that_breaks_off_is_worth_a_retry(service: Service) -> None:
+    service.missing = 10
+    with pytest.raises(InfrastructureError, match="broke its answer off 10 bytes before the end"):
         resolve(service.write(), write_project(OUTPUT))
 
 
