@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
+from airflow_provider_runtime.cli.parameters import RegistryUrl
 from airflow_provider_runtime.core.errors import Problem
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -39,6 +40,7 @@ def registry_option(*, default: str | None = None, shown: str = DEFAULT_REGISTRY
     return click.option(
         "--registry",
         metavar="URL",
+        type=RegistryUrl(),
         default=default,
         envvar="AIRFLOW_RUNTIME_REGISTRY",
         help=f"SQLAlchemy URL of the registry. [default: {shown}]",

@@ -1,4 +1,4 @@
-"""Values on the command line: days, moments, settings of Spark."""
+"""Values on the command line: days, moments, registries, settings of Spark."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import date, datetime
 import click
 
 from airflow_provider_runtime.core.moments import read_moment
+from airflow_provider_runtime.core.registry.addresses import ADDRESS_HINT, find_address_fault
 
 
 class Day(click.ParamType[date]):
@@ -33,6 +34,19 @@ class Moment(click.ParamType[datetime]):
             return value if isinstance(value, datetime) else read_moment(str(value))
         except ValueError as error:
             self.fail(str(error), param, ctx)
+
+
+class RegistryUrl(click.ParamType[str]):
+    """An SQLAlchemy URL of a registry."""
+
+    name = "url"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Refuse what cannot be one, without repeating it: it may hold a password."""
+        fault = find_address_fault(str(value))
+        if fault is not None:
+            self.fail(f"{fault}; {ADDRESS_HINT}", param, ctx)
+        return str(value)
 
 
 class Setting(click.ParamType[tuple[str, str]]):

@@ -137,7 +137,7 @@ def _find_state(registry: str) -> Path:
     """Return the folder of snapshots and slices: beside an SQLite registry, else .runtime."""
     if registry.startswith("sqlite:///"):
         return Path(registry.removeprefix("sqlite:///")).parent
-    return Path(".runtime") if "://" in registry else Path(registry).parent
+    return Path(".runtime")
 
 
 def _list_periods(loaded: LoadResult, request: RunRequest) -> tuple[str, ...]:

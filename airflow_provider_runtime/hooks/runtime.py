@@ -87,7 +87,7 @@ class RuntimeHook(BaseHook):
             except RuntimeProviderError as error:
                 faults.append(f"{name}: {'; '.join(str(problem) for problem in error.problems[:8])}")
             except Exception as error:
-                faults.append(f"{name}: {type(error).__name__}")
+                faults.append(f"{name}: {_describe(error)}")
                 self.log.debug("connection test of the %s failed", name, exc_info=True)
         return (False, "\n".join(faults)) if faults else (True, "registry, stores and catalog are usable")
 
@@ -129,6 +129,15 @@ class RuntimeHook(BaseHook):
 def find_home() -> str:
     """Return Airflow's home folder."""
     return os.environ.get("AIRFLOW_HOME") or os.path.expanduser("~/airflow")
+
+
+def _describe(error: Exception) -> str:
+    """Say in words why storage cannot be used; the text of an error of somebody else's may hold a secret."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"cannot be written to: {error.strerror} ({type(error).__name__})"
+    if isinstance(error, ValueError | ImportError):
+        return f"no storage of this kind is installed, or its address is misspelled ({type(error).__name__})"
+    return f"cannot be used ({type(error).__name__})"
 
 
 def _choose(extra: dict[str, Any], key: str, default: str) -> str:

@@ -71,10 +71,24 @@ def test_connection_test_tells_everything_that_is_wrong(monkeypatch: pytest.Monk
     good, text = RuntimeHook("faulty").test_connection()
 
     assert not good
-    assert "snapshot store: NotADirectoryError" in text
+    assert "snapshot store: cannot be written to: Not a directory (NotADirectoryError)" in text
     assert "catalog: CATALOG_001" in text
     assert "registry" not in text
     assert "slice store" not in text
+
+
+def test_connection_test_of_garbage_is_told_in_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    extra = {"snapshot_store": str(tmp_path), "slice_store": "zz://nope", "catalog_path": "/none"}
+    connect(monkeypatch, "garbage", conn_type="runtime", password="garbage url secretX", extra=extra)
+
+    good, text = RuntimeHook("garbage").test_connection()
+
+    assert not good
+    assert "registry: CATALOG_002: the registry's URL is not an SQLAlchemy URL" in text
+    assert "slice store: no storage of this kind is installed" in text
+    assert "secretX" not in text
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_connection_test_of_a_good_one_passes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

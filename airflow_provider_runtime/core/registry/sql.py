@@ -13,6 +13,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlch
 from sqlalchemy.pool import NullPool
 
 from airflow_provider_runtime.core.errors import DefinitionError, InfrastructureError, Problem
+from airflow_provider_runtime.core.registry.addresses import ADDRESS_HINT, find_address_fault
 from airflow_provider_runtime.core.registry.migration import is_current, upgrade
 from airflow_provider_runtime.core.registry.sql_store import SqlStore
 from airflow_provider_runtime.core.registry.store import Store
@@ -27,7 +28,7 @@ PASSING_STATES = {"40001", "40P01", "55P03", "57P01", "57P02", "57P03"}
 
 
 def open_registry(url: str, *, patience_seconds: float = PATIENCE_SECONDS) -> SqlRegistry:
-    """Open the registry at a SQLAlchemy URL, or at the path of an SQLite file, and bring its schema up to date."""
+    """Open the registry at an SQLAlchemy URL, and bring its schema up to date."""
     registry = SqlRegistry(_read_url(url), patience_seconds)
     registry.migrate()
     return registry
@@ -39,7 +40,7 @@ class SqlRegistry(TransactionalRegistry):
     def __init__(self, url: URL, patience_seconds: float = PATIENCE_SECONDS) -> None:
         self._url = url
         self._patience_seconds = patience_seconds
-        if url.get_backend_name() == "sqlite" and url.database not in {None, "", ":memory:"}:
+        if url.get_backend_name() == "sqlite":
             self._make_folder(Path(str(url.database)).parent)
         self._engine = _make_engine(url, patience_seconds)
 
@@ -116,21 +117,20 @@ def describe_url(url: URL) -> str:
 
 
 def _read_url(text: str) -> URL:
-    if "://" not in text:
-        return URL.create("sqlite", database=text)
+    if fault := find_address_fault(text):
+        raise _make_url_problem(fault)
     try:
         url = make_url(text.replace("postgres://", "postgresql://", 1))
         backend = url.get_backend_name()
     except (ArgumentError, ValueError):
-        raise _make_url_problem("the registry's URL is not a SQLAlchemy URL") from None
+        raise _make_url_problem("the registry's URL is not an SQLAlchemy URL") from None
     if backend not in {"sqlite", "postgresql"}:
         raise _make_url_problem(f"a registry cannot be kept in '{backend}'") from None
     return url.set(drivername="postgresql+psycopg") if url.drivername == "postgresql" else url
 
 
 def _make_url_problem(message: str) -> DefinitionError:
-    hint = "use sqlite:///path/to/registry.db or postgresql://user@host/database"
-    return DefinitionError(Problem("CATALOG_002", message, hint))
+    return DefinitionError(Problem("CATALOG_002", message, ADDRESS_HINT))
 
 
 def _make_engine(url: URL, patience_seconds: float) -> Engine:

@@ -12,6 +12,6 @@ from airflow_provider_runtime.core.registry.transactional import TransactionalRe
 
 @pytest.fixture(params=["memory", "sqlite"])
 def registry(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TransactionalRegistry]:
-    opened = MemoryRegistry() if request.param == "memory" else open_registry(str(tmp_path / "registry.db"))
+    opened = MemoryRegistry() if request.param == "memory" else open_registry(f"sqlite:///{tmp_path}/registry.db")
     yield opened
     opened.close()

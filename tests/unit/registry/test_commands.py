@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from airflow_provider_runtime.cli.datasets import command as datasets
 from airflow_provider_runtime.cli.periods import command as periods
 from airflow_provider_runtime.cli.runs import command as runs
-from airflow_provider_runtime.core.errors import PeriodError
+from airflow_provider_runtime.core.errors import DefinitionError, PeriodError
 from airflow_provider_runtime.core.registry.sql import open_registry
 from tests.unit.registry.registry_cases import ELSEWHERE, make_start, make_write
 
@@ -32,6 +32,34 @@ def test_periods_closed_with_a_reason_shows_who_when_and_why(url: str) -> None:
 @pytest.mark.parametrize("arguments", [["--lock", "2026-01"], ["--lock", "2026-01", "--close", "2026-02"]])
 def test_periods_wrong_use_has_exit_status_2(url: str, arguments: list[str]) -> None:
     assert CliRunner().invoke(periods, ["--registry", url, *arguments]).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ("foo", "not an SQLAlchemy URL"),
+        ("garbage url secretX", "not an SQLAlchemy URL"),
+        ("", "not an SQLAlchemy URL"),
+        ("jdbc:postgresql://u:secretX@h/d", "not an SQLAlchemy URL"),
+        ("sqlite://", "names no file"),
+        ("sqlite:///", "names no file"),
+        ("sqlite:///:memory:", "names no file"),
+        ("sqlite+pysqlite:///:memory:", "names no file"),
+        ("sqlite://secretX/a.db", "names a host"),
+        ("sqlite:///a?b=secretX", "takes no options"),
+    ],
+)
+def test_what_is_no_address_of_a_registry_is_refused_and_never_becomes_a_file(
+    wrong: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DefinitionError, match=words) as caught:
+        open_registry(wrong)
+    result = CliRunner().invoke(periods, ["--registry", wrong])
+    assert result.exit_code == 2
+    assert words in result.output
+    assert "secretX" not in result.output + str(caught.value)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_periods_reopen_of_a_locked_one_is_refused(url: str) -> None:

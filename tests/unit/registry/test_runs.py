@@ -111,8 +111,8 @@ def test_fail_with_a_foreign_exception_keeps_its_kind_and_not_its_text() -> None
     assert "ValueError" in str(run.error)
 
 
-def test_open_registry_with_a_plain_path_makes_the_folder(tmp_path: Path) -> None:
+def test_open_registry_makes_the_folder_of_its_file(tmp_path: Path) -> None:
     from airflow_provider_runtime.core.registry.sql import open_registry
 
-    open_registry(str(tmp_path / "a" / "b" / "registry.db")).close()
+    open_registry(f"sqlite:///{tmp_path}/a/b/registry.db").close()
     assert (tmp_path / "a" / "b" / "registry.db").exists()

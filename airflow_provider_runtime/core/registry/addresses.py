@@ -1,0 +1,23 @@
+"""What an address of a registry looks like; read without SQLAlchemy, and never repeated: it may hold secrets."""
+
+from __future__ import annotations
+
+import re
+
+ADDRESS_HINT = "use sqlite:///path/to/registry.db or postgresql://user@host/database"
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*://")
+
+
+def find_address_fault(url: str) -> str | None:
+    """Return why a text is no address that a registry can have, or None."""
+    found = _SCHEME.match(url)
+    if found is None:
+        return "the registry's URL is not an SQLAlchemy URL"
+    if not found[0].startswith("sqlite"):
+        return None
+    path, option, _ = url[found.end() :].partition("?")
+    if not path.startswith("/") and path:
+        return "the registry's URL names a host, which SQLite does not have: its path begins after three slashes"
+    if path in {"", "/", "/:memory:"}:
+        return "the registry's URL names no file: a registry in memory is gone when the process ends"
+    return "the URL of a registry in SQLite takes no options" if option else None
