@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from spark_jobs.credentials import Credentials
 from spark_jobs.errors import JobError
 from spark_jobs.redaction import redact
-from spark_jobs.storage import Entry, join_uri, split_uri
+from spark_jobs.storage import PARQUET_TAIL, Entry, get_data_length, join_uri, split_uri
 
 try:
     from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
@@ -146,11 +146,26 @@ class HadoopStorage:
                 stream.close()
         self.replace_file(aside, uri)
 
-    def compute_digest(self, uri: str) -> str | None:
-        """Return the checksum that the file system keeps of a file, if it keeps one."""
+    def compute_digest(self, uri: str, *, without_footer: bool = False) -> str | None:
+        """Return the checksum that the file system keeps of a file, if it keeps one; S3 has one of whole files only."""
+        path = self._path(uri)
         with _as_os_errors():
-            checksum = self._files.getFileChecksum(self._path(uri))
+            checksum = (
+                self._files.getFileChecksum(path, self._get_data_length(path))
+                if without_footer
+                else self._files.getFileChecksum(path)
+            )
         return None if checksum is None else str(checksum.toString())
+
+    def _get_data_length(self, path: Any) -> int:
+        size = int(self._files.getFileStatus(path).getLen())
+        stream = self._files.open(path)
+        try:
+            stream.seek(max(size - PARQUET_TAIL, 0))
+            tail = bytes(self._jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
+        finally:
+            stream.close()
+        return get_data_length(size, tail)
 
     def _rename(self, source: str, target: str, mode: str) -> None:
         names = self._jvm.org.apache.hadoop.fs.Options.Rename

@@ -41,7 +41,7 @@ class SliceReport:
     uri: str
     rows: int
     content: str | None = None
-    """Digest of its files, the same again when the same rows were written the same way; None where nobody can tell."""
+    """Digest of its files without footers, the same for rows written the same way; None where nobody can tell."""
 
 
 @dataclass(frozen=True, slots=True)

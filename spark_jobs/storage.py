@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 RENAME_EXCHANGE = 2
 AT_FDCWD = -100
+PARQUET_TAIL = 8
+"""A Parquet file ends with the length of its footer, four bytes, and four that say that it is one."""
+_PARQUET_MAGIC = b"PAR1"
+_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +70,8 @@ class Storage(Protocol):
     def write_bytes(self, uri: str, content: bytes) -> None:
         """Write a file that appears with its whole content or not at all."""
 
-    def compute_digest(self, uri: str) -> str | None:
-        """Return a digest of a file's content; None when that would cost too much."""
+    def compute_digest(self, uri: str, *, without_footer: bool = False) -> str | None:
+        """Return a digest of a file's content, of a Parquet file also without its footer; None when that costs much."""
 
 
 def join_uri(folder: str, *names: str) -> str:
@@ -108,12 +112,22 @@ def open_storage(uri: str, spark: SparkSession | None = None) -> Storage:
     return HadoopStorage(spark, uri)
 
 
-def digest_folder(storage: Storage, uri: str) -> str | None:
-    """Return a digest of a folder's files, whatever their names; None when the storage keeps no checksums."""
-    digests = [storage.compute_digest(join_uri(uri, entry.name)) for entry in storage.list(uri)]
+def digest_rows(storage: Storage, uri: str) -> str | None:
+    """Return a digest of the rows in a folder's files, whatever their names; None when the storage keeps no checksums.
+
+    It tells the rows of one plan apart. The footer of a Parquet file is left out: it repeats the plan's schema and what
+    the pages say themselves, and lists some of that in an order that changes from one process to the next.
+    """
+    digests = [storage.compute_digest(join_uri(uri, entry.name), without_footer=True) for entry in storage.list(uri)]
     if None in digests:
         return None
     return hashlib.sha256("\n".join(sorted(map(str, digests))).encode()).hexdigest()
+
+
+def get_data_length(size: int, tail: bytes) -> int:
+    """Return how many bytes of a file of this size and end come before its Parquet footer; all, if it has none."""
+    length = size - len(tail) - int.from_bytes(tail[:4], "little")
+    return length if tail[4:] == _PARQUET_MAGIC and length >= len(_PARQUET_MAGIC) else size
 
 
 class LocalStorage:
@@ -187,10 +201,20 @@ class LocalStorage:
             self.delete(aside)
             raise
 
-    def compute_digest(self, uri: str) -> str | None:
-        """Return a digest of a file's content."""
+    def compute_digest(self, uri: str, *, without_footer: bool = False) -> str | None:
+        """Return a digest of a file's content, of a Parquet file also without its footer."""
         with open(get_local_path(uri), "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+            if not without_footer:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - PARQUET_TAIL, 0))
+            left = get_data_length(size, file.read())
+            file.seek(0)
+            digest = hashlib.sha256()
+            while left and (chunk := file.read(min(left, _CHUNK))):
+                digest.update(chunk)
+                left -= len(chunk)
+            return digest.hexdigest()
 
 
 def _describe(item: os.DirEntry[str]) -> Entry | None:

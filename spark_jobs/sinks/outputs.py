@@ -22,7 +22,7 @@ from spark_jobs.sinks.jdbc import JdbcOutput
 from spark_jobs.sinks.jdbc_target import JdbcTarget
 from spark_jobs.sinks.path import PARQUET, FileTable, StagedFiles, make_write_error
 from spark_jobs.sinks.protocol import StagedOutput
-from spark_jobs.storage import Storage, digest_folder, is_local, join_uri, open_storage
+from spark_jobs.storage import Storage, digest_rows, is_local, join_uri, open_storage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -112,7 +112,7 @@ class Output:
         with self.explained():
             if self.staged.uri != self.slice.hidden_uri:
                 self._copy_slice(self.staged, self.slice)
-            self._slice_content = digest_folder(self.slice.storage, self.slice.hidden_uri)
+            self._slice_content = digest_rows(self.slice.storage, self.slice.hidden_uri)
             self.slice.storage.move(self.slice.hidden_uri, self.slice.uri)
 
     def clean(self) -> None:

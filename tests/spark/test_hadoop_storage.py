@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -82,3 +84,29 @@ def publish_texts(storage: Storage, table: Path, token: int, text: str, files: i
     FileTable(storage, area, f"file://{table}", "2026-01", overwrite, token).publish(staged)
     area.empty()
     area.sweep()
+
+
+@pytest.mark.parametrize(("content", "length"), [(b"PAR1pagesfooter\x06\0\0\0PAR1", 9), (b"a;b\n", 4), (b"", 0)])
+def test_hadoop_checksum_of_rows_ends_before_the_footer(
+    storage: HadoopStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, length: int
+) -> None:
+    (tmp_path / "part").write_bytes(content)
+    monkeypatch.setattr(storage, "_files", FilesWithChecksums(storage._files))
+
+    assert storage.compute_digest(f"file://{tmp_path}/part", without_footer=True) == f"checksum of {length}"
+    assert storage.compute_digest(f"file://{tmp_path}/part") == "checksum of all"
+
+
+class FilesWithChecksums:
+    """The local file system with checksums, as HDFS has them."""
+
+    def __init__(self, files: Any) -> None:
+        self._files = files
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._files, name)
+
+    def getFileChecksum(self, path: Any, length: int | None = None) -> Any:
+        del path
+        text = f"checksum of {'all' if length is None else length}"
+        return SimpleNamespace(toString=lambda: text)
