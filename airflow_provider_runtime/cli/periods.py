@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -16,7 +17,10 @@ from airflow_provider_runtime.cli.options import (
 )
 from airflow_provider_runtime.cli.tables import print_table
 from airflow_provider_runtime.core.errors import DefinitionError, PeriodError, Problem, raise_problems
-from airflow_provider_runtime.core.model.period import Calendar, PeriodStatus
+from airflow_provider_runtime.core.model.period import Calendar, Period, PeriodStatus
+from airflow_provider_runtime.core.planning.periods import PeriodIndex, make_period_index
+from airflow_provider_runtime.core.planning.run_period import explain_reopening, find_strictest
+from airflow_provider_runtime.core.registry.attempts import STRICTNESS
 from airflow_provider_runtime.core.registry.ports import PeriodRecord, Registry
 
 
@@ -57,10 +61,11 @@ def command(
     from airflow_provider_runtime.core.registry.sql import open_registry
 
     definition = _load_calendar(catalog, calendar)
+    index = make_period_index(definition)
     opened = open_registry(registry)
     for status, period in changes:
-        _change(opened, definition, period, status, (reason or "").strip(), quiet=output_format == "json")
-    _print(_list_periods(opened, definition), output_format)
+        _change(opened, index, period, status, (reason or "").strip(), quiet=output_format == "json")
+    _print(_list_periods(opened, definition, index), output_format)
 
 
 def _load_calendar(catalog: Path, calendar: str) -> Calendar:
@@ -82,17 +87,30 @@ def _load_calendar(catalog: Path, calendar: str) -> Calendar:
 
 
 def _change(
-    registry: Registry, calendar: Calendar, period: str, status: PeriodStatus, reason: str, *, quiet: bool
+    registry: Registry, index: PeriodIndex, period: str, status: PeriodStatus, reason: str, *, quiet: bool
 ) -> None:
-    from airflow_provider_runtime.core.planning.periods import make_period_index
-
-    found = make_period_index(calendar).get_period(period)
+    found = index.get_period(period)
     if found.status == "locked" and status != "locked":
-        message = f"period {period} of calendar '{calendar.id}' is locked in the calendar's file"
+        message = f"period {period} of calendar '{index.calendar_id}' is locked in the calendar's file"
         raise PeriodError(Problem("PERIOD_002", message, "a locked period never changes again"))
-    update = registry.set_period_status(calendar.id, found.identifier, status, who=_find_user(), reason=reason)
+    if status == "open":
+        _check_reopening(registry, index, found)
+    update = registry.set_period_status(index.calendar_id, found.identifier, status, who=_find_user(), reason=reason)
     for run in () if quiet else update.revoked:
         click.echo(f"revoked: run {run.run_id} of {run.project_name} will publish nothing", err=True)
+
+
+def _check_reopening(registry: Registry, index: PeriodIndex, period: Period) -> None:
+    """Refuse what would change nothing: a period that its calendar's file, or one that it lies in, keeps closed."""
+    for holder in (period, *index.list_holders(period)):
+        found = find_strictest(index, holder, None if holder == period else registry)
+        if found.status == "open":
+            continue
+        inside = "" if found.period == period else f" lies in {found.period.identifier}, which"
+        message = f"period {period.identifier}{inside} is {found.status}{found.by}: reopening it would change nothing"
+        locked = "a locked period never changes again"
+        hint = locked if found.status == "locked" else f"{explain_reopening(index, found)} first"
+        raise PeriodError(Problem("PERIOD_002", message, hint))
 
 
 def _find_user() -> str:
@@ -102,38 +120,63 @@ def _find_user() -> str:
         return "unknown"
 
 
-def _list_periods(registry: Registry, calendar: Calendar) -> list[PeriodRecord]:
-    from airflow_provider_runtime.core.registry.attempts import get_stricter
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A period's own record, and the one that holds for it: its own, or that of a period that it lies in."""
 
+    own: PeriodRecord
+    holding: PeriodRecord
+
+    @property
+    def holder(self) -> str:
+        """The period that sets the status; empty when it is the period itself."""
+        return "" if self.holding.period == self.own.period else self.holding.period
+
+
+def _list_periods(registry: Registry, calendar: Calendar, index: PeriodIndex) -> list[_Shown]:
     known = {record.period: record for record in registry.list_periods(calendar.id)}
+    names = dict.fromkeys([*(period.identifier for period in calendar.periods), *known])
     listed = []
-    for period in calendar.periods:
-        record = known.pop(period.identifier, PeriodRecord(calendar.id, period.identifier, "open"))
-        stricter = get_stricter(period.status, record.status)
-        if stricter != record.status:
-            record = PeriodRecord(calendar.id, period.identifier, stricter, "", "calendar file", None, record.history)
-        listed.append(record)
-    return [*listed, *known.values()]
+    for name in names:
+        period = index.find_period(name)
+        holders = (period, *index.list_holders(period)) if period is not None else ()
+        records = [_combine(calendar.id, holder, known.get(holder.identifier)) for holder in holders]
+        own, *above = records or [known[name]]
+        holding = max([own, *above], key=lambda record: STRICTNESS[record.status])
+        listed.append(_Shown(own, holding))
+    return listed
 
 
-def _print(records: list[PeriodRecord], output_format: str) -> None:
+def _combine(calendar: str, period: Period, record: PeriodRecord | None) -> PeriodRecord:
+    """Return the stricter of what the calendar's file and the registry say of a period."""
+    found = record or PeriodRecord(calendar, period.identifier, "open")
+    if STRICTNESS[period.status] <= STRICTNESS[found.status]:
+        return found
+    return PeriodRecord(calendar, period.identifier, period.status, "", "calendar file", None, found.history)
+
+
+def _print(periods: list[_Shown], output_format: str) -> None:
     if output_format == "json":
-        print_json([_describe(record) for record in records])
+        print_json([_describe(shown.own, shown.holding, shown.holder) for shown in periods])
         return
-    rows = [(r.period, r.status, r.who, r.changed_at, r.reason) for r in records]
-    print_table(("period", "status", "who", "when (UTC)", "why"), rows, empty="every period is open")
+    held = [(shown.own.period, shown.holding, shown.holder) for shown in periods]
+    rows = [(period, r.status, holder, r.who, r.changed_at, r.reason) for period, r, holder in held]
+    titles = ("period", "status", "of", "who", "when (UTC)", "why")
+    print_table(titles, rows, empty="every period is open", optional=("of",))
 
 
-def _describe(record: PeriodRecord) -> dict[str, object]:
+def _describe(own: PeriodRecord, record: PeriodRecord, holder: str) -> dict[str, object]:
     return {
-        "calendar": record.calendar,
-        "period": record.period,
+        "calendar": own.calendar,
+        "period": own.period,
         "status": record.status,
+        "own_status": own.status,
+        "status_of": holder or own.period,
         "who": record.who or None,
         "when": None if record.changed_at is None else record.changed_at.isoformat(),
         "why": record.reason or None,
         "history": [
             {"status": c.status, "previous": c.previous, "who": c.who, "when": c.at.isoformat(), "why": c.reason}
-            for c in record.history
+            for c in own.history
         ],
     }

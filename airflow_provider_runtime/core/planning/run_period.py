@@ -8,7 +8,7 @@ from datetime import date
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.errors import DefinitionError, PeriodError, Problem
-from airflow_provider_runtime.core.model.period import Period, PeriodStatus
+from airflow_provider_runtime.core.model.period import GREGORIAN, Period, PeriodStatus
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.periods import PeriodIndex, make_period_index
 from airflow_provider_runtime.core.registry.ports import Registry
@@ -33,6 +33,7 @@ class FoundStatus:
     status: PeriodStatus
     period: Period
     by: str = ""
+    in_file: bool = False
 
 
 def get_project_periods(catalog: Catalog, project: Definition[Project]) -> PeriodIndex:
@@ -62,7 +63,7 @@ def list_period_problems(
     if found.status == "locked":
         problems.append(Problem("PERIOD_002", message, "locked is final"))
     elif found.status == "closed" and not rules.allow_closed:
-        hint = f"reopen {found.period.identifier} with `airflow-runtime periods --reopen`, or run with --allow-closed"
+        hint = f"{explain_reopening(index, found)}, or run with --allow-closed"
         problems.append(Problem("PERIOD_002", message, hint))
     if rules.require_begun and today < period.start_date:
         message = f"period {period.identifier} has not begun: it starts on {period.start_date}"
@@ -77,11 +78,19 @@ def find_strictest(index: PeriodIndex, period: Period, registry: Registry | None
     """Return the strictest status of a period and of those that it lies in, in file and registry."""
     found = []
     for holder in (period, *index.list_holders(period)):
-        found.append(FoundStatus(holder.status, holder))
+        found.append(FoundStatus(holder.status, holder, " in the calendar's file", in_file=True))
         if registry is not None:
             record = registry.get_period(index.calendar_id, holder.identifier)
             found.append(FoundStatus(record.status, holder, f" by {record.who}: {record.reason}"))
     return max(found, key=lambda item: _STRICTNESS.index(item.status))
+
+
+def explain_reopening(index: PeriodIndex, found: FoundStatus) -> str:
+    """Say how a closed period is opened again."""
+    if found.in_file:
+        return f"set the status of {found.period.identifier} in the file of calendar '{index.calendar_id}'"
+    calendar = "" if index.calendar_id == GREGORIAN.id else f" --calendar {index.calendar_id}"
+    return f"reopen {found.period.identifier} with `airflow-runtime periods{calendar} --reopen`"
 
 
 def get_run_period(index: PeriodIndex, identifier: str, project: Definition[Project]) -> Period:

@@ -20,6 +20,7 @@ from airflow_provider_runtime.core.registry.ports import (
 from airflow_provider_runtime.core.registry.slices import register_slice
 from airflow_provider_runtime.core.registry.store import LeaseRow, Store, to_datetime
 
+FROM_FILE = "in the calendar's file"
 STRICTNESS: dict[PeriodStatus, int] = {"open": 0, "closed": 1, "locked": 2}
 
 
@@ -131,7 +132,7 @@ def fail(store: Store, attempt: Attempt, error: Mapping[str, Any], report: Mappi
 
 def check_period(store: Store, run: RunStart | Attempt) -> None:
     """Raise PERIOD_002 when nothing may be published for the run's period, or for one that it lies in."""
-    _check_status(run, run.period, run.file_status, "in the calendar's file")
+    _check_status(run, run.period, run.file_status, FROM_FILE)
     for period in (run.period, *run.lies_in):
         record = store.find_period(run.calendar, period)
         if record is not None:
@@ -141,11 +142,13 @@ def check_period(store: Store, run: RunStart | Attempt) -> None:
 def _check_status(run: RunStart | Attempt, period: str, status: PeriodStatus, by: str) -> None:
     if status == "open" or (status == "closed" and run.allow_closed):
         return
-    hint = (
-        "a locked period never changes again"
-        if status == "locked"
-        else f"reopen {period} with `airflow-runtime periods --reopen`, or allow closed periods for this run"
+    opened = (
+        "open it in the calendar's file and resolve again"
+        if by == FROM_FILE
+        else f"reopen {period} with `airflow-runtime periods --reopen`"
     )
+    locked = "a locked period never changes again"
+    hint = locked if status == "locked" else f"{opened}, or allow closed periods for this run"
     inside = "" if period == run.period else f" lies in {period}, which"
     message = f"period {run.period} of calendar '{run.calendar}'{inside} was {status} {by}"
     raise PeriodError(Problem("PERIOD_002", message, hint))

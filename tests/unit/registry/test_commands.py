@@ -68,6 +68,65 @@ def test_periods_reopen_of_a_locked_one_is_refused(url: str) -> None:
     assert isinstance(result.exception, PeriodError)
 
 
+def change(url: str, *arguments: str) -> PeriodError | None:
+    """Change a period's status, and return why not."""
+    result = CliRunner().invoke(periods, ["--registry", url, *arguments, "--reason", "why"])
+    assert result.exit_code in (0, 1)
+    return result.exception if isinstance(result.exception, PeriodError) else None
+
+
+def test_periods_reopen_of_one_in_a_closed_quarter_names_the_quarter_and_then_works(url: str) -> None:
+    for period in ("2026-01", "2026-Q1"):
+        assert change(url, "--close", period) is None
+    refused = change(url, "--reopen", "2026-01")
+    assert refused is not None
+    assert refused.code == "PERIOD_002"
+    assert "2026-01 lies in 2026-Q1, which is closed" in str(refused)
+    assert refused.problems[0].hint == "reopen 2026-Q1 with `airflow-runtime periods --reopen` first"
+    assert [change(url, "--reopen", period) for period in ("2026-Q1", "2026-01")] == [None, None]
+    assert change(url, "--lock", "2026") is None
+    refused = change(url, "--reopen", "2026-01")
+    assert refused is not None
+    assert refused.problems[0].hint == "a locked period never changes again"
+
+
+def test_periods_show_the_status_that_holds_and_whose_it_is(url: str) -> None:
+    for arguments in (["--close", "2026-01"], ["--reopen", "2026-01"], ["--close", "2026-Q1"]):
+        assert change(url, *arguments) is None
+    result = CliRunner().invoke(periods, ["--registry", url, "--format", "json"])
+    found = {entry["period"]: entry for entry in json.loads(result.stdout)}
+    month = found["2026-01"]
+    assert (month["status"], month["own_status"], month["status_of"]) == ("closed", "open", "2026-Q1")
+    assert [entry["status"] for entry in month["history"]] == ["closed", "open"]
+    assert (found["2026-Q1"]["status"], found["2026-Q1"]["status_of"]) == ("closed", "2026-Q1")
+    shown = CliRunner().invoke(periods, ["--registry", url]).stdout
+    assert [line.split()[1:3] for line in shown.splitlines() if line.startswith("2026-01")] == [["closed", "2026-Q1"]]
+
+
+def test_periods_reopen_of_one_closed_in_the_calendars_file_says_so(url: str, tmp_path: Path) -> None:
+    (tmp_path / "calendar.yaml").write_text("""
+calendar:
+  id: fiscal
+  levels: [{name: year}, {name: period, parent_level: year}]
+  periods:
+    - {identifier: Y1, level: year, start_date: 2026-01-01, end_date: 2026-02-28}
+    - {identifier: P1, level: period, parent: Y1, start_date: 2026-01-01, end_date: 2026-01-31, status: closed}
+    - {identifier: P2, level: period, parent: Y1, start_date: 2026-02-01, end_date: 2026-02-28}
+""")
+    calendar = ["--catalog", str(tmp_path), "--calendar", "fiscal"]
+    refused = change(url, *calendar, "--reopen", "P1")
+    assert refused is not None
+    assert "period P1 is closed in the calendar's file" in str(refused)
+    assert refused.problems[0].hint == "set the status of P1 in the file of calendar 'fiscal' first"
+    assert change(url, *calendar, "--close", "Y1") is None
+    refused = change(url, *calendar, "--reopen", "P2")
+    assert refused is not None
+    assert "`airflow-runtime periods --calendar fiscal --reopen` first" in str(refused.problems[0].hint)
+    result = CliRunner().invoke(periods, ["--registry", url, *calendar, "--format", "json"])
+    found = [(entry["period"], entry["status"], entry["status_of"]) for entry in json.loads(result.stdout)]
+    assert found == [("Y1", "closed", "Y1"), ("P1", "closed", "P1"), ("P2", "closed", "Y1")]
+
+
 def test_runs_and_datasets_list_what_was_published(url: str) -> None:
     registry = open_registry(url)
     attempt = registry.begin_attempt(make_start("a"), holder=ELSEWHERE)
