@@ -233,7 +233,7 @@ def _list_spark_arguments() -> frozenset[str]:
 
 def _make_shared_arguments(project: ProjectOutline) -> dict[str, Any]:
     settings = project.settings
-    shared: dict[str, Any] = {"retry_exponential_backoff": True}
+    shared: dict[str, Any] = {}
     for name in ("owner", "pool", "retries"):
         if (value := getattr(settings, name)) is not None:
             shared[name] = value

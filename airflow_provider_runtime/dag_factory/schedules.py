@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from airflow.providers.common.compat.sdk import conf
-from airflow.sdk import AssetAll, PartitionedAssetTimetable, RollupMapper
+from airflow.sdk import AssetAll, PartitionedAssetTimetable, PartitionedAtRuntime, RollupMapper
 from airflow.sdk.definitions.callback import AsyncCallback
 from airflow.sdk.definitions.deadline import DeadlineAlert
 
@@ -32,10 +32,10 @@ _MOST_OFFERED = 60
 
 
 def make_schedule(outline: CatalogOutline, project: ProjectOutline) -> Any:
-    """Return what DAG(schedule=...) takes; a draft is not scheduled."""
+    """Return what DAG(schedule=...) takes; a draft is run by hand only, with a partition key like the others."""
     settings = project.settings
     if settings.schedule is None or project.status == "draft":
-        return None
+        return PartitionedAtRuntime()
     calendar = outline.get_calendar(project)
     _check_level(project, calendar)
     if settings.schedule == UPSTREAM:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -139,3 +140,16 @@ class JobSubmitHook(SparkSubmitHook):
             if self.spark_ui_url is None and (found := _UI_PATTERN.search(line)):
                 self.spark_ui_url = found.group(1)
             yield line
+
+
+def make_exit_error(code: int) -> InfrastructureError:
+    """Return the error of a job that ended with this exit code and wrote no report."""
+    hint = "see the log above; the driver could not start, or its report's address is not writable"
+    # A process that a signal ended has its negative number; a shell in between makes 128 and the number of it.
+    number = -code if code < 0 else code - 128
+    try:
+        how = f"was killed by signal {signal.Signals(number).name}"
+        hint = "see the log above; SIGKILL often means that the machine had too little memory for the driver"
+    except ValueError:
+        how = f"ended with exit code {code}"
+    return InfrastructureError(Problem("INFRA_001", f"the Spark job {how} without a report", hint))

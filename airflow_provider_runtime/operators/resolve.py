@@ -67,9 +67,11 @@ class ResolveOperator(BaseOperator):
         poke_interval: float = 60.0,
         sandbox: str | None = None,
         deploy_mode: str | None = None,
+        retries: int = 2,
+        retry_exponential_backoff: float | bool = True,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        super().__init__(retries=retries, retry_exponential_backoff=retry_exponential_backoff, **kwargs)
         self.project = project
         self.catalog = None if catalog is None else os.fspath(catalog)
         self.period = period

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ from airflow_provider_runtime.core.errors import (
 from airflow_provider_runtime.core.model.report import find_misfit
 from airflow_provider_runtime.failures import read_job_error, translate_errors
 from airflow_provider_runtime.hooks.credentials import AIRFLOW_PREFIX, list_references, make_environment
-from airflow_provider_runtime.hooks.job_submit import JobSubmitHook
+from airflow_provider_runtime.hooks.job_submit import JobSubmitHook, make_exit_error
 from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID, RuntimeHook, find_home
 from airflow_provider_runtime.operators.links import ReportLink, SnapshotLink, SparkUiLink
 from airflow_provider_runtime.timetables.assets import make_asset_uri
@@ -41,6 +42,7 @@ Report = dict[str, Any]
 QUIET_CONF = {"spark.log.level": "WARN", "spark.ui.showConsoleProgress": "false"}
 """Settings that leave the job's own progress lines readable in the task's log; `conf` overrides them."""
 _LOG_TAIL = 2000
+_EXIT_CODE = re.compile(r"Error code is: (-?\d+)(?:\. Kubernetes spark exit code is: (\d+))?")
 
 
 @dataclass
@@ -440,6 +442,9 @@ def _choose_error(error: BaseException, report: Report | None) -> BaseException:
         return read_job_error(report.get("error") or {})
     if isinstance(error, RuntimeProviderError) or not isinstance(error, (AirflowException, RuntimeError)):
         return error
+    # The Spark provider's text begins with the whole command line.
+    if (code := _EXIT_CODE.search(str(error))) is not None:
+        return make_exit_error(int(code[1]) or int(code[2] or 0))
     tail = str(error)[-_LOG_TAIL:]
     hint = "the driver was killed or could not start; see the log above"
     return InfrastructureError(Problem("INFRA_001", f"the Spark job ended without a report: {tail}", hint))

@@ -21,6 +21,8 @@ secrets = {{name: text for name, text in os.environ.items() if name.startswith("
 with log.open("a") as file:
     file.write(json.dumps({{"arguments": arguments, "secrets": secrets}}) + "\\n")
 error = json.loads(os.environ.get("FAKE_SUBMIT_ERROR", "null"))
+if os.environ.get("FAKE_SUBMIT_KILLED"):
+    os.kill(os.getpid(), 9)
 outputs = [
     {{"seq": op["seq"], "destination": op["destination"]["display"], "rows": 3,
       "columns": [c["name"] for c in op["columns"]],

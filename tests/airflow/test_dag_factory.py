@@ -83,11 +83,24 @@ def test_airflow_block_sets_the_dag(catalog: WriteCatalog) -> None:
     assert dag.start_date is not None
     assert dag.start_date.utctimetuple()[:5] == (2025, 12, 31, 23, 0)
     assert [alert.interval for alert in dag.deadline] == [timedelta(days=3), timedelta(hours=2)]
-    assert (run.owner, run.pool, run.retries, run.retry_delay) == ("finance", "spark", 5, timedelta(minutes=2))
+    for task in (resolve, run):
+        assert (task.owner, task.pool, task.retries, task.retry_delay) == ("finance", "spark", 5, timedelta(minutes=2))
     assert (run._conn_id, run._executor_memory) == ("cluster", "2G")
     assert resolve.requires_previous_period
     assert resolve.allow_closed
     assert store(dag).deadline
+
+
+def test_both_tasks_are_tried_again_with_growing_delay(catalog: WriteCatalog) -> None:
+    folder = catalog()
+    with DAG("own", schedule=None) as own:
+        ProjectTaskGroup("close", folder)
+    with DAG("careful", schedule=None, default_args={"retries": 7}) as careful:
+        ProjectTaskGroup("close", folder)
+
+    for dag, retries in ((project_dag("close", folder), 2), (own, 2), (careful, 7)):
+        for task in dag.tasks:
+            assert (task.retries, bool(task.retry_exponential_backoff)) == (retries, True)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +108,7 @@ def test_airflow_block_sets_the_dag(catalog: WriteCatalog) -> None:
     [
         ("{}", "PeriodTimetable", "each month (gregorian)"),
         ('{schedule: "0 6 3 * *"}', "PeriodTimetable", "0 6 3 * * month (gregorian)"),
-        ("{schedule: null}", "NullTimetable", None),
+        ("{schedule: null}", "PartitionedAtRuntime", None),
     ],
 )
 def test_schedule_becomes_a_timetable(catalog: WriteCatalog, settings: str, kind: str, summary: str | None) -> None:
@@ -103,6 +116,14 @@ def test_schedule_becomes_a_timetable(catalog: WriteCatalog, settings: str, kind
 
     assert type(timetable).__name__ == kind
     assert summary is None or timetable.summary == summary
+
+
+def test_run_by_hand_takes_a_partition_key_or_the_forms_period(catalog: WriteCatalog) -> None:
+    dag = store(project_dag("close", catalog(airflow="{schedule: null, start_date: 2026-01-01}")))
+
+    dag.validate_partition_key("2026-01")
+    assert not dag.timetable.can_be_scheduled
+    assert dag.params.deep_merge({"period": "2026-02"}).validate()["period"] == "2026-02"
 
 
 def test_upstream_schedule_waits_for_the_months_of_a_quarter(catalog: WriteCatalog) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
-from airflow_provider_runtime.hooks.job_submit import JobSubmitHook
+from airflow_provider_runtime.hooks.job_submit import JobSubmitHook, make_exit_error
 
 pytestmark = pytest.mark.airflow
 
@@ -63,3 +63,17 @@ def test_a_connect_server_gets_a_plain_process_and_its_token_stays_unseen(monkey
     assert hook._env["SPARK_REMOTE"] == "sc://spark.example:15002/;token=t0ken"
     assert hook._env["PYTHONPATH"].split(":")[0] == "/tmp/job.zip"
     assert hook._env["SECRET"] == "s3cret"
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        (-9, "was killed by signal SIGKILL"),
+        (137, "was killed by signal SIGKILL"),
+        (143, "was killed by signal SIGTERM"),
+        (1, "ended with exit code 1"),
+        (255, "ended with exit code 255"),
+    ],
+)
+def test_exit_code_of_a_killed_job_is_told_as_its_signal(code: int, text: str) -> None:
+    assert f"the Spark job {text} without a report" in str(make_exit_error(code))

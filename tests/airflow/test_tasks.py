@@ -180,6 +180,18 @@ def test_run_without_report_is_retried(home: Path, spark: FakeSpark, monkeypatch
     assert spark.attempts[0] < spark.attempts[1]
 
 
+def test_killed_driver_is_told_in_one_sentence(home: Path, spark: FakeSpark, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_SUBMIT_KILLED", "1")
+    task = FakeTask()
+    with pytest.raises(AirflowException) as raised:
+        run(task, resolve(task))
+
+    assert not isinstance(raised.value, AirflowFailException)
+    assert "INFRA_001" in str(raised.value)
+    assert "was killed by signal SIGKILL without a report" in str(raised.value)
+    assert "--snapshot" not in str(raised.value)
+
+
 def test_retry_after_a_lost_answer_does_not_run_again_and_a_clear_does(home: Path, spark: FakeSpark) -> None:
     task = FakeTask()
     pins = resolve(task)
