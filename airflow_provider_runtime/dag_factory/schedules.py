@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -116,20 +116,23 @@ def _make_alert(project: ProjectOutline, key: str, reference: Any, text: str, ca
 
 
 def list_offered_periods(outline: CatalogOutline, project: ProjectOutline) -> list[str]:
-    """Return the periods that the trigger form offers, the latest first.
+    """Return the periods of this year and the last that can be run today, the latest first.
 
-    They change only with the year, so that a DAG does not get a new version every month.
+    The list is another one when a period has ended, or begun, so a DAG gets a new version then if the old one has run.
     """
     calendar = outline.get_calendar(project)
     _check_level(project, calendar)
-    return list(_offer_periods(calendar, project.level, date.today().year))
+    return list(_offer_periods(calendar, project.level, datetime.now(UTC).date(), project.settings.allow_open_period))
 
 
 @lru_cache(maxsize=64)
-def _offer_periods(calendar: Calendar, level: str, year: int) -> tuple[str, ...]:
-    first, last = date(year - _EARLIER_YEARS, 1, 1), date(year, 12, 31)
-    found = [period.identifier for period in get_period_index(calendar).iterate(level, first, last)]
-    return tuple(found[::-1]) if len(found) <= _MOST_OFFERED else ()
+def _offer_periods(calendar: Calendar, level: str, today: date, allow_open: bool) -> tuple[str, ...]:
+    first, last = date(today.year - _EARLIER_YEARS, 1, 1), date(today.year, 12, 31)
+    found = list(get_period_index(calendar).iterate(level, first, last))
+    if len(found) > _MOST_OFFERED:
+        return ()
+    runnable = [period for period in found if (period.start_date <= today if allow_open else period.end_date < today)]
+    return tuple(period.identifier for period in reversed(runnable))
 
 
 def _check_level(project: ProjectOutline, calendar: Calendar) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import AirflowNotFoundException, BaseHook, conf
 
 from airflow_provider_runtime.core.errors import DefinitionError, Problem, RuntimeProviderError
+from airflow_provider_runtime.core.suggest import suggest
 from airflow_provider_runtime.hooks.storage import AirflowStorage, make_absolute
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 DEFAULT_CONN_ID = "runtime_default"
 SECTION = "runtime"
+_EXTRA_KEYS = ("registry_url", "snapshot_store", "slice_store", "catalog_path")
 
 
 @dataclass(frozen=True)
@@ -80,12 +82,16 @@ class RuntimeHook(BaseHook):
             "slice store": lambda: self.storage.check_writable(self.settings.slice_store),
             "catalog": self._check_catalog,
         }
+        try:
+            _ = self.settings
+        except RuntimeProviderError as error:
+            return False, _list_problems(error)
         faults = []
         for name, check in checks.items():
             try:
                 check()
             except RuntimeProviderError as error:
-                faults.append(f"{name}: {'; '.join(str(problem) for problem in error.problems[:8])}")
+                faults.append(f"{name}: {_list_problems(error)}")
             except Exception as error:
                 faults.append(f"{name}: {_describe(error)}")
                 self.log.debug("connection test of the %s failed", name, exc_info=True)
@@ -123,6 +129,7 @@ class RuntimeHook(BaseHook):
             )
             raise DefinitionError(Problem("CATALOG_004", message, hint)) from None
         extra = connection.extra_dejson
+        _refuse_unknown_keys(self.runtime_conn_id, extra)
         return extra, connection.password or str(extra.get("registry_url") or "")
 
 
@@ -138,6 +145,22 @@ def _describe(error: Exception) -> str:
     if isinstance(error, ValueError | ImportError):
         return f"no storage of this kind is installed, or its address is misspelled ({type(error).__name__})"
     return f"cannot be used ({type(error).__name__})"
+
+
+def _list_problems(error: RuntimeProviderError) -> str:
+    shown = error.problems[:8]
+    return "; ".join(f"{problem} ({problem.hint})" if problem.hint else str(problem) for problem in shown)
+
+
+def _refuse_unknown_keys(conn_id: str, extra: dict[str, Any]) -> None:
+    """A misspelt key would leave its setting at the default, unseen."""
+    problems = [
+        Problem("CATALOG_002", f"unknown key '{key}' in the extra of connection '{conn_id}'", suggest(key, _EXTRA_KEYS))
+        for key in extra
+        if key not in _EXTRA_KEYS
+    ]
+    if problems:
+        raise DefinitionError(problems)
 
 
 def _choose(extra: dict[str, Any], key: str, default: str) -> str:

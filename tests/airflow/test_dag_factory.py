@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -159,10 +159,27 @@ def test_registered_output_is_an_outlet_with_a_stable_uri(catalog: WriteCatalog)
     assert [asset.uri for asset in dag.get_task("run").outlets] == ["runtime://datasets/Monthly%20Close"]
 
 
-def test_trigger_form_offers_periods(catalog: WriteCatalog) -> None:
-    offered = project_dag("close", catalog()).params.get_param("period").schema["examples"]
+@pytest.mark.parametrize("allow_open", [False, True])
+def test_trigger_form_offers_the_periods_that_can_be_run(catalog: WriteCatalog, allow_open: bool) -> None:
+    settings = f"{{allow_open_period: {str(allow_open).lower()}}}"
+    param = project_dag("close", catalog(airflow=settings)).params.get_param("period")
+    today = datetime.now(UTC)
+    # Without open periods the latest is the month before this one's first day.
+    day = today if allow_open else today.replace(day=1) - timedelta(days=1)
 
-    assert f"{datetime.now(UTC).year}-01" in offered
+    assert param.schema["examples"][0] == f"{day.year}-{day.month:02}"
+    assert f"{today.year - 1}-01" in param.schema["examples"]
+    assert param.resolve("2199-01") == "2199-01"
+
+
+def test_a_year_without_an_ended_period_offers_those_of_the_last(catalog: WriteCatalog) -> None:
+    from airflow_provider_runtime.core.model.period import GREGORIAN
+    from airflow_provider_runtime.dag_factory.schedules import _offer_periods
+
+    assert _offer_periods(GREGORIAN, "quarter", date(2026, 3, 31), False)[0] == "2025-Q4"
+    assert _offer_periods(GREGORIAN, "quarter", date(2026, 4, 1), False)[0] == "2026-Q1"
+    assert _offer_periods(GREGORIAN, "quarter", date(2026, 4, 1), True)[0] == "2026-Q2"
+    assert _offer_periods(GREGORIAN, "day", date(2026, 1, 5), True) == ()
 
 
 def test_documentation_holds_table_and_picture(catalog: WriteCatalog) -> None:

@@ -91,6 +91,19 @@ def test_connection_test_of_garbage_is_told_in_words(monkeypatch: pytest.MonkeyP
     assert list(tmp_path.iterdir()) == []
 
 
+def test_unknown_key_of_a_connection_is_refused_with_the_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect(monkeypatch, "misspelt", conn_type="runtime", extra={"catalog": "/catalog", "slice_store": "/slices"})
+
+    with pytest.raises(DefinitionError) as raised:
+        _ = RuntimeHook("misspelt").settings
+    good, text = RuntimeHook("misspelt").test_connection()
+
+    assert raised.value.problems[0].hint == "did you mean 'catalog_path'?"
+    assert not good
+    assert text.count("unknown key 'catalog' in the extra of connection 'misspelt'") == 1
+    assert "catalog_path" in text
+
+
 def test_connection_test_of_a_good_one_passes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "catalog").mkdir()
     extra = {name: str(tmp_path / name) for name in ("snapshot_store", "slice_store")}
