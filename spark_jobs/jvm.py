@@ -49,6 +49,13 @@ class DatabaseError(Exception):
         self.state = state
 
 
+class MissingDriverError(DatabaseError):
+    """The class of a JDBC driver is not there; `driver` is its name where it is known."""
+
+    def __init__(self, driver: str | None) -> None:
+        super().__init__(f"the JDBC driver {driver} is not there" if driver else "no JDBC driver takes the URL")
+
+
 def count_parquet_rows(spark: SparkSession, uri: str) -> int:
     """Return the number of rows of one Parquet file, as its footer says."""
     if is_connect(spark):
@@ -264,12 +271,21 @@ def connect_database(spark: SparkSession, url: str, options: Mapping[str, str], 
         properties.setProperty("user", credentials.user)
     if credentials.password is not None:
         properties.setProperty("password", credentials.password)
-    with _as_database_errors():
+    driver = find_driver(url, options)
+
+    def explain(cause: Any) -> Exception:
+        return MissingDriverError(driver) if is_missing_driver(str(cause.toString())) else _make_database_error(cause)
+
+    with _translate(explain):
         # DriverManager does not see a driver that came with --jars until Spark has wrapped it.
-        driver = find_driver(url, options)
         if driver is not None:
             jvm.org.apache.spark.sql.execution.datasources.jdbc.DriverRegistry.register(driver)
         return Database(spark, jvm.java.sql.DriverManager.getConnection(url, properties))
+
+
+def is_missing_driver(text: str) -> bool:
+    """Tell whether what the JVM says means that the class of a driver is not there."""
+    return "ClassNotFoundException" in text or "NoClassDefFoundError" in text or "No suitable driver" in text
 
 
 def find_driver(url: str, options: Mapping[str, str]) -> str | None:

@@ -121,6 +121,7 @@ class LocalRunner:
             raise
 
     def _execute(self, snapshot: Snapshot, uri: str, attempt: Attempt, started: float) -> RunResult:
+        from spark_jobs.errors import JobError
         from spark_jobs.run_project import run_snapshot
         from spark_jobs.snapshot import parse_snapshot
 
@@ -136,9 +137,9 @@ class LocalRunner:
             try:
                 check_attempt(self.registry, attempt)
             except RuntimeProviderError as error:
-                # The job knows nothing of our errors: it stops, and what is told is this one.
                 lost.append(error)
-                raise
+                problem = error.problems[0]
+                raise JobError(problem.code, problem.message, hint=problem.hint) from error
 
         with keep_alive(self.registry, attempt, stop):
             job_snapshot = parse_snapshot(snapshot.content, snapshot.sha256)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
+MASTER = re.compile(r"local(-cluster)?(\[[^\[\]]+\])?|yarn|(spark|k8s)://.+")
 QUIET = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -50,6 +52,8 @@ def start_spark(master: str, conf: Mapping[str, str], *, app_name: str = "airflo
         spark = _start_session(settings, home)
     except Exception as error:
         hint = "Spark needs Java 17 or later: set JAVA_HOME to one"
+        if not MASTER.fullmatch(master):
+            hint = f"'{master}' is no master: write local[*], spark://HOST:PORT, yarn, k8s://… or sc://HOST:PORT"
         raise InfrastructureError(Problem("INFRA_001", f"Spark did not start: {_first_line(error)}", hint)) from error
     configure_session(spark)
     return spark

@@ -14,6 +14,7 @@ from airflow_provider_runtime.cli.local_run import RunResult
 from airflow_provider_runtime.cli.main import wants_color
 from airflow_provider_runtime.cli.tables import print_table
 from airflow_provider_runtime.core.errors import Problem
+from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
 from airflow_provider_runtime.core.planning.snapshot import Snapshot
 from airflow_provider_runtime.core.rendering import render_problems
 
@@ -35,7 +36,7 @@ def print_result(result: RunResult, catalog: Path | None) -> None:
     click.echo(f"{name} version {version}, period {result.period}: succeeded in {seconds:.1f} s{rows_in}")
     _print_operations(result.report["operations"])
     _print_outputs(result.report["outputs"])
-    _print_pins(document["resolver_snapshot"])
+    _print_pins(document)
     click.echo(f"run {result.report['run_id']}, snapshot {result.snapshot_uri}")
 
 
@@ -57,13 +58,25 @@ def _print_outputs(outputs: Sequence[Mapping[str, Any]]) -> None:
         print_table(("seq", "output", "rows", "registered as"), rows, empty="")
 
 
-def _print_pins(pins: Mapping[str, Any]) -> None:
-    rows = [("input", "", pins["input_dataset_id"], pins["input_dataset_version"], pins["resolver_id"])]
+def _print_pins(document: Mapping[str, Any]) -> None:
+    pins, plan = document["resolver_snapshot"], document["plan"]
+    # The id of a registered dataset is computed from its name, and tells nobody anything.
+    names = {
+        table["dataset_id"]: plan["settings"]["trace"][key]["dataset"]
+        for key, table in plan["tables"].items()
+        if key in plan.get("settings", {}).get("trace", {})
+    }
+
+    def name(pin: Mapping[str, Any], key: str) -> str:
+        identifier = str(pin[key])
+        return names.get(identifier, identifier) if pin["resolver_id"] == REGISTRY_RESOLVER_ID else identifier
+
+    rows = [("input", "", name(pins, "input_dataset_id"), pins["input_dataset_version"], pins["resolver_id"])]
     for kind in ("lookup", "join", "append"):
         for pin in pins.get(f"{kind}_datasets", ()):
             label = f"operation {pin['operation_seq']}" if pin.get("operation_seq") is not None else ""
             alias = " ".join(part for part in (label, pin.get("alias")) if part)
-            rows.append((kind, alias, pin["dataset_id"], pin["dataset_version"], pin["resolver_id"]))
+            rows.append((kind, alias, name(pin, "dataset_id"), pin["dataset_version"], pin["resolver_id"]))
     click.echo()
     print_table(("pinned", "used by", "dataset", "version", "resolver"), rows, empty="")
 
@@ -74,7 +87,7 @@ def print_plan(snapshot: Snapshot) -> None:
     plan = document["plan"]
     name = document["project"]["name"]
     click.echo(f"{name}, period {document['period']['identifier']}, as of {document['as_of']}: nothing was run")
-    _print_pins(document["resolver_snapshot"])
+    _print_pins(document)
     click.echo()
     rows = [
         (key, location.get("uri") or location.get("table") or location["kind"], location["on_missing"])

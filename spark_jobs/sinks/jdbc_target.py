@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from spark_jobs.credentials import Credentials
 from spark_jobs.errors import JobError
-from spark_jobs.jvm import Database, DatabaseError, connect_database
+from spark_jobs.jvm import Database, DatabaseError, MissingDriverError, connect_database
 from spark_jobs.redaction import redact
 from spark_jobs.sinks.attempts import Attempt
 from spark_jobs.sinks.dialects import Dialect, find_dialect
@@ -124,6 +124,12 @@ class JdbcTarget:
         """Turn what the database says into an error of this output."""
         try:
             yield
+        except MissingDriverError as failure:
+            message = f"writing to {self.output.destination.display} is not possible: {failure}"
+            hint = (
+                "put the driver's jar on Spark's `--jars` (spark.jars), or name its class: datasource option `driver`"
+            )
+            raise JobError("OUTPUT_002", message, hint=hint, mark=self.output.mark) from None
         except DatabaseError as failure:
             raise self.make_error(str(failure)) from None
 

@@ -141,7 +141,18 @@ def _check_tokens(definition: Definition[Resolver], path: Path, text: str) -> li
             message = f"unknown template token '{match[0][:60]}'"
             place = definition.locate_span(path, match.start(), match.end())
             problems.append(Problem("RESOLVE_004", message, suggest(name, TEMPLATE_TOKENS), place))
+    if (half := _find_half_token(text)) is not None:
+        place = definition.locate_span(path, half, half + 2)
+        problems.append(Problem("CATALOG_002", "half of a template token", "write it like {{table_name}}", place))
     return problems
+
+
+def _find_half_token(text: str) -> int | None:
+    """Return where braces stand that open or close no token; `{a,{b,c}}` is a choice of names, and no token."""
+    rest = TOKEN.sub(lambda match: " " * len(match[0]), text)
+    if "{{" in rest:
+        return rest.index("{{")
+    return rest.index("}}") if "}}" in rest and rest.count("}") > rest.count("{") else None
 
 
 def check_default_resolvers(catalog: Catalog) -> list[Problem]:

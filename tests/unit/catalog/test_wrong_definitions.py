@@ -289,6 +289,12 @@ RESOLVER_CASES = [
     Wrong("no rules", "resolver: {id: x, version: 1}\n", "CATALOG_002", 1, "resolver", "'rules' is missing"),
     Wrong("unknown datasource", resolver("id: lake", "id: lak"), "CATALOG_004", 6, "lak", "'lak'", "'lake'"),
     Wrong(
+        "token not closed", resolver("{{table_name}}", "{{table_name"), "CATALOG_002", 6, "{{", "half of a", "like {{"
+    ),
+    Wrong("token half closed", resolver("{{table_name}}", "{{table_name}"), "CATALOG_002", 6, "{{", "half of a"),
+    Wrong("token not opened", resolver("{{table_name}}", "table_name}}"), "CATALOG_002", 6, "}}", "half of a"),
+    Wrong("token begun twice", resolver("{{table_name}}", "{{MM}}/{{table_name"), "CATALOG_002", 6, "{{", "half of a"),
+    Wrong(
         "unknown token",
         resolver("{{table_name}}", "{{tabel_name}}"),
         "RESOLVE_004",

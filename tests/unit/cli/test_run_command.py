@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner, Result
 
 from airflow_provider_runtime.cli import local_spark
+from airflow_provider_runtime.cli.local_run import LocalRunner
 from airflow_provider_runtime.cli.main import command as root_command
-from airflow_provider_runtime.core.errors import InfrastructureError, Problem
-from tests.unit.planning.resolve_builder import DATASETS, MONTHLY, PLACES, write_project, write_resolver
+from airflow_provider_runtime.cli.run_summary import print_plan
+from airflow_provider_runtime.core.catalog.catalog import registered_dataset_id
+from airflow_provider_runtime.core.errors import InfrastructureError, PeriodError, Problem
+from airflow_provider_runtime.core.registry.memory import MemoryRegistry
+from spark_jobs import run_project
+from spark_jobs.errors import JobError
+from tests.unit.planning.resolve_builder import DATASETS, MONTHLY, PLACES, resolve, write_project, write_resolver
+from tests.unit.planning.test_snapshot_builder import RESOLVER, publish, write_consumer
 
 
 @pytest.fixture
@@ -69,3 +78,51 @@ def test_spark_that_does_not_start_is_tried_once_and_reported(folder: Path, monk
     assert len(starts) == 1
     report = json.loads((folder / "report.json").read_text("utf-8"))
     assert (report["status"], report["error"]["code"]) == ("failed", "INFRA_001")
+
+
+@pytest.mark.parametrize(("master", "hint"), [("bogus[", "'bogus[' is no master"), ("local[2]", "Java 17")])
+def test_hint_of_a_session_that_does_not_start_names_a_wrong_master(
+    master: str, hint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("[JAVA_GATEWAY_EXITED] Java gateway process exited")
+
+    monkeypatch.setattr(local_spark, "_start_session", fail)
+    with pytest.raises(InfrastructureError) as caught:
+        local_spark.start_spark(master, {})
+    assert hint in str(caught.value.problems[0].hint)
+
+
+@pytest.mark.parametrize("master", ["local", "local[*]", "local[2,3]", "local-cluster[2,1,1024]", "yarn", "k8s://h"])
+def test_masters_that_spark_knows_are_known(master: str) -> None:
+    assert local_spark.MASTER.fullmatch(master)
+
+
+def test_period_locked_while_it_ran_is_what_the_job_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = MemoryRegistry()
+    snapshot = resolve(write_resolver(MONTHLY), write_project(), registry=registry)
+    told: list[str] = []
+
+    def run_snapshot(*_: object, before_publish: Callable[[], None], **__: object) -> SimpleNamespace:
+        registry.set_period_status("gregorian", "2026-01", "locked", who="ann", reason="audited")
+        with pytest.raises(JobError) as caught:
+            before_publish()
+        told.append(str(caught.value))
+        return SimpleNamespace(to_dict=lambda: {"status": "failed"})
+
+    monkeypatch.setattr(run_project, "run_snapshot", run_snapshot)
+    runner = LocalRunner(registry, lambda: None, told.append)  # type: ignore[arg-type, return-value]
+    with pytest.raises(PeriodError):
+        runner.execute(snapshot, "file:/s")
+    assert told[0].startswith("PERIOD_002: period 2026-01")
+
+
+def test_registered_dataset_is_shown_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    registry = MemoryRegistry()
+    publish(registry, resolve(RESOLVER, write_project(), registry=registry))
+    print_plan(resolve(RESOLVER, write_project(), write_consumer(), registry=registry, project="consumer"))
+    shown = capsys.readouterr().out
+    assert [line.split()[:5] for line in shown.splitlines() if line.startswith("join ")] == [
+        ["join", "operation", "10", "old", "Converted"]
+    ]
+    assert registered_dataset_id("Converted GL") not in shown[: shown.index("read from")]
