@@ -172,7 +172,7 @@ def test_trigger_form_offers_the_periods_that_can_be_run(catalog: WriteCatalog, 
     assert param.resolve("2199-01") == "2199-01"
 
 
-def test_a_year_without_an_ended_period_offers_those_of_the_last(catalog: WriteCatalog) -> None:
+def test_a_year_without_an_ended_period_offers_those_of_the_last() -> None:
     from airflow_provider_runtime.core.model.period import GREGORIAN
     from airflow_provider_runtime.dag_factory.schedules import _offer_periods
 
