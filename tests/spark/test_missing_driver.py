@@ -8,7 +8,6 @@ from pyspark.sql import SparkSession
 from spark_jobs.credentials import Credentials
 from spark_jobs.jvm import MissingDriverError, connect_database
 
-
 pytestmark = pytest.mark.spark
 
 
