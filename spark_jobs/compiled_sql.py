@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 _TOKEN = re.compile(
     r"\s+|/\*@[^*]*\*/"
     r"|(?P<name>`(?:[^`]|``)*`)|(?P<text>'(?:[^'\\]|\\.)*')|(?P<word>[A-Za-z_]\w*)"
-    r"|[0-9]+(?:\.[0-9]+)?(?:BD|L)?(?!\w)|->|(?P<sign>[()\[\],.+\-*/%<>=~!])",
+    r"|[0-9]+(?:\.[0-9]+)?(?:BD|L)?(?!\w)|->|(?P<sign>[()\[\],.+\-*/%<>=~!])"
+    r"|(?P<foreign>.{1,40})",
     re.DOTALL | re.ASCII,
 )
 _TYPE = re.compile(r"string|bigint|boolean|date|timestamp|decimal\([0-9]{1,2},[0-9]{1,2}\)", re.IGNORECASE)
@@ -46,25 +47,33 @@ def check_plan(plan: Plan) -> None:
 
 def find_foreign_part(sql: str) -> str | None:
     """Return the first part of a text of SQL that the compiler never writes; None when there is none."""
-    position, before, before_kind = 0, "", None
-    while position < len(sql):
-        match = _TOKEN.match(sql, position)
-        if match is None:
-            return sql[position : position + 40]
-        position, token, kind = match.end(), match.group(), match.lastgroup
-        if kind is None and (token[0].isspace() or token.startswith("/*")):
-            continue
+    before, before_kind = "", None
+    for match in split_sql(sql):
+        token, kind = match.group(), match.lastgroup
         lowered = before.lower()
         if (
-            (token == "(" and before_kind == "name")
+            kind == "foreign"
+            or (token == "(" and before_kind == "name")
             or (token == "(" and before_kind == "word" and lowered not in CALLABLE)
             or (kind == "text" and before_kind == "word" and lowered not in _LITERALS | CALLABLE)
             or (kind == "word" and token.lower() in _FORBIDDEN)
             or (token == before == "-" and sql[match.start() - 1] == "-")
         ):
-            return before + token
+            return token if kind == "foreign" else before + token
         before, before_kind = token, kind
     return None
+
+
+def split_sql(sql: str) -> Iterator[re.Match[str]]:
+    """Return the tokens of SQL without blanks and comments; their groups tell names, texts, words and signs.
+
+    What is none of these ends the text, as the group `foreign`.
+    """
+    for match in _TOKEN.finditer(sql):
+        if match.lastgroup is not None or not (match.group()[0].isspace() or match.group().startswith("/*")):
+            yield match
+        if match.lastgroup == "foreign":
+            return
 
 
 def _list_sql(plan: Plan) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from spark_jobs.columns import quote_name
+from spark_jobs.compiled_sql import split_sql
 from spark_jobs.working import WORKING
 
 if TYPE_CHECKING:
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
     from spark_jobs.working import Part
 
 
-_TOKEN = re.compile(
-    r"/\*.*?\*/|'(?:[^'\\]|\\.)*'|`[^`]*`|CAST\((?:/\*.*?\*/)?NULL AS \w+(?:\(\d+, ?\d+\))?\)|[A-Za-z_]\w*|\S"
-)
-_HARMLESS_WORDS = ("CASE", "WHEN", "THEN", "ELSE", "END", "IF", "coalesce", "concat", "upper", "lower", "TRUE", "FALSE")
-_HARMLESS = {*_HARMLESS_WORDS, "AND", "OR", "NOT", "IS", "NULL", "IN", *"(),<>=!."}
+_NULL = re.compile(r"CAST\((?:/\*[^*]*\*/)?NULL AS [\w(),]+?\)(?=\s|\)|,|$)", re.IGNORECASE)
+_HARMLESS = frozenset({
+    "case", "when", "then", "else", "end", "if", "coalesce", "concat", "upper", "lower", "true", "false",
+    "and", "or", "not", "is", "null", "in",
+})  # fmt: skip
+_ARITHMETIC = frozenset("+-*/%~")
 
 
 def list_fallible(assignments: Iterable[Expression]) -> list[str]:
@@ -31,8 +33,12 @@ def list_fallible(assignments: Iterable[Expression]) -> list[str]:
 
 
 def _is_safe(sql: str) -> bool:
-    tokens = _TOKEN.findall(sql)
-    return all(token in _HARMLESS or token[0] in "'`" or token.startswith(("/*", "CAST(")) for token in tokens)
+    for token in split_sql(_NULL.sub("NULL", sql)):
+        if token.lastgroup == "word" and token.group().lower() not in _HARMLESS:
+            return False
+        if token.group() in _ARITHMETIC or token.lastgroup == "foreign":
+            return False
+    return True
 
 
 def update_rows(rows: TouchedRows, operation: UpdateOperation, timestamp: str, flags: Flags, part: Part) -> DataFrame:

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, StringConstraints, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    StringConstraints,
+    ValidationError,
+    WithJsonSchema,
+)
 from pydantic_core import PydanticCustomError
 
 IDENTIFIER_PATTERN = r"^[A-Za-z0-9](?:[A-Za-z0-9_-]|\.[A-Za-z0-9_-])*\.?$"
@@ -24,6 +33,12 @@ class Model(BaseModel):
     """Base of every definition: immutable, strict about types, and closed to unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, populate_by_name=True)
+
+
+def describe_misfit(error: ValidationError) -> str:
+    """Return where a document from elsewhere first departs from its model, and how; without what stands there."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg'].lower()}"
 
 
 @dataclass(frozen=True, slots=True)

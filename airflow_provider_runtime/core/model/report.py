@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from airflow_provider_runtime.core.model.base import Model
+from airflow_provider_runtime.core.model.base import Model, describe_misfit
 
 
 class ReportSlice(Model):
@@ -72,6 +72,5 @@ def find_misfit(report: Any) -> str | None:
     try:
         JobReport.model_validate(report, strict=False, extra="ignore")
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg'].lower()}"
+        return describe_misfit(error)
     return None

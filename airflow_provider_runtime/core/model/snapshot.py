@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from airflow_provider_runtime.core.model.base import IDENTIFIER_PATTERN, Model
+from airflow_provider_runtime.core.model.base import IDENTIFIER_PATTERN, Model, describe_misfit
 from airflow_provider_runtime.core.model.period import PeriodStatus
 from airflow_provider_runtime.core.model.plan import Plan
 
@@ -94,6 +94,5 @@ def find_misfit(content: bytes) -> str | None:
         document = SnapshotDocument.model_validate_json(content, extra="ignore")
         _SETTINGS.validate_python(document.plan.settings, strict=False, extra="ignore")
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg'].lower()}"
+        return describe_misfit(error)
     return None
