@@ -13,8 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Observation, functions
-
 from spark_jobs.columns import quote_name
 from spark_jobs.errors import JobError, Problem, shorten
 from spark_jobs.flags import DELETED_BEFORE, added_flag, matched_flag, touched_flag
@@ -49,7 +47,6 @@ from spark_jobs.working import (
     WORKING,
     Part,
     WorkingDataset,
-    read_metrics,
     union,
 )
 
@@ -251,10 +248,7 @@ class Execution:
             source_dataset=self._snapshot.input_table.dataset_id,
             grouped=operation.group_by,
         )
-        made = numbered.alias(WORKING).selectExpr(*columns)
-        kept, count = self._keep_small(made)
-        working.counts[added_flag(operation.seq)] = count
-        self._add(working, operation, kept, ())
+        self._add_small(working, operation, numbered.alias(WORKING).selectExpr(*columns))
 
     def _append(self, working: WorkingDataset, operation: AppendOperation, ordinal: int) -> None:
         source = self._loaded[operation.source].frame
@@ -270,22 +264,29 @@ class Execution:
         )
         made = rows.alias(WORKING).selectExpr(*columns)
         if operation.group_by:
-            kept, count = self._keep_small(made)
-            working.counts[added_flag(operation.seq)] = count
-            self._add(working, operation, kept, ())
-            return
-        flag = added_flag(operation.seq)
-        flags = working.register.add((), {flag: "TRUE"})
-        self._add(working, operation, made.selectExpr("*", *flags.columns), (flag,))
+            self._add_small(working, operation, made)
+        else:
+            flags = working.register.add((), {added_flag(operation.seq): "TRUE"})
+            names = tuple(column.name for column in operation.columns_after)
+            self._add(working, operation, made.selectExpr("*", *flags.columns), checked=names)
 
-    def _add(self, working: WorkingDataset, operation: AnyOperation, frame: DataFrame, flags: tuple[str, ...]) -> None:
-        """Add rows; the rows before get the columns that are new, as NULL."""
+    def _add_small(self, working: WorkingDataset, operation: AnyOperation, frame: DataFrame) -> None:
+        """Add rows that are computed once and kept from then on: the plan of what they came from ends here."""
+        flags = working.register.add((), {added_flag(operation.seq): "TRUE"})
+        kept = frame.selectExpr("*", *flags.columns).localCheckpoint(eager=False)
+        self._kept.append(kept)
+        self._add(working, operation, kept)
+
+    def _add(
+        self, working: WorkingDataset, operation: AnyOperation, frame: DataFrame, checked: tuple[str, ...] = ()
+    ) -> None:
+        """Add rows, with their flag; the rows before get the columns that are new, as NULL."""
         known = {column.name for column in working.columns}
         new = [column for column in operation.columns_after if column.name not in known]
         if new:
             working.parts = [add_columns(part, new) for part in working.parts]
-        names = [column.name for column in operation.columns_after]
-        working.append(Part(frame, frozenset(names), flags, tuple(names) if flags else ()))
+        names = frozenset(column.name for column in operation.columns_after)
+        working.append(Part(frame, names, (added_flag(operation.seq),), checked))
 
     def _output(self, working: WorkingDataset, operation: OutputOperation) -> None:
         rest = [index for index, part in enumerate(working.parts) if part.staged_for != operation.seq]
@@ -331,15 +332,6 @@ class Execution:
         if (side.view, columns) not in self._strategies:
             self._strategies[side.view, columns] = choose_join_strategy(self._spark, side.view, columns)
         return replace(side, strategy=self._strategies[side.view, columns])
-
-    def _keep_small(self, frame: DataFrame) -> tuple[DataFrame, int]:
-        """Compute rows now and keep them, with their number: the plan of what they came from ends here."""
-        observation = Observation()
-        kept = frame.observe(observation, functions.count(functions.lit(1)).alias("rows")).localCheckpoint()
-        self._kept.append(kept)
-        metrics = read_metrics(observation)
-        # Spark Connect says nothing of what a checkpoint has observed; counting kept rows computes nothing anew.
-        return kept, metrics["rows"] if metrics else kept.count()
 
     def _hash(self, keys: list[str], seq: int) -> str:
         return hash_keys(keys, self._salt(seq))

@@ -23,6 +23,8 @@ echo "$SECRET"
 exit {status}
 """
 
+QUICK = "-XX:+UseParallelGC -XX:CompileThresholdScaling=3"
+
 
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
@@ -90,22 +92,29 @@ def test_a_local_spark_gets_links_and_collector_and_the_archive_when_there_is_on
     home = find(environ)
     environ["SPARK_SUBMIT_OPTS"] = "-Dmine=1"
     before = make_quick_environment("local[*]", [], environ, home)
-    assert before == {"SPARK_HOME": str(home.folder), "SPARK_SUBMIT_OPTS": "-Dmine=1 -XX:+UseParallelGC"}
+    assert before == {"SPARK_HOME": str(home.folder), "SPARK_SUBMIT_OPTS": f"-Dmine=1 {QUICK}"}
     train(home, environ)
     after = make_quick_environment("local[*]", [], environ, home)
     assert f"-XX:SharedArchiveFile={home.archive}" in after["SPARK_SUBMIT_OPTS"]
 
 
-def test_without_a_home_the_collector_is_still_chosen(environ: dict[str, str]) -> None:
-    assert make_quick_environment("local", [], environ, None) == {"SPARK_SUBMIT_OPTS": "-XX:+UseParallelGC"}
+def test_without_a_home_the_settings_of_java_are_still_chosen(environ: dict[str, str]) -> None:
+    assert make_quick_environment("local", [], environ, None) == {"SPARK_SUBMIT_OPTS": QUICK}
 
 
 def test_a_collector_of_the_users_own_stays(environ: dict[str, str], tmp_path: Path) -> None:
     chosen = "spark.driver.extraJavaOptions=-Xss4m -XX:+UseZGC"
-    assert make_quick_environment("local", [chosen], environ, None) == {}
-    assert make_quick_environment("local", [], {**environ, "JDK_JAVA_OPTIONS": "-XX:+UseSerialGC"}, None) == {}
+    serial = {"JDK_JAVA_OPTIONS": "-XX:+UseSerialGC"}
     (tmp_path / "spark-defaults.conf").write_text(chosen.replace("=", " ", 1))
-    assert make_quick_environment("local", [], {**environ, "SPARK_CONF_DIR": str(tmp_path)}, None) == {}
+    for settings, more in (([chosen], {}), ([], serial), ([], {"SPARK_CONF_DIR": str(tmp_path)})):
+        quick = make_quick_environment("local", settings, {**environ, **more}, None)
+        assert quick == {"SPARK_SUBMIT_OPTS": "-XX:CompileThresholdScaling=3"}
+
+
+@pytest.mark.parametrize("chosen", ["-XX:CompileThresholdScaling=1", "-XX:TieredStopAtLevel=1"])
+def test_what_the_user_says_of_the_compiler_stays(environ: dict[str, str], chosen: str) -> None:
+    settings = [f"spark.driver.extraJavaOptions={chosen}"]
+    assert make_quick_environment("local", settings, environ, None) == {"SPARK_SUBMIT_OPTS": "-XX:+UseParallelGC"}
 
 
 def test_plugins_of_spark_get_all_jars(environ: dict[str, str]) -> None:
