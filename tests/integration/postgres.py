@@ -107,3 +107,15 @@ def _run(program: Path, *arguments: object) -> None:
     command = [str(program), *map(str, arguments)]
     user = "postgres" if os.getuid() == 0 else None
     subprocess.run(command, check=True, user=user, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def dump_database(url: str) -> str:
+    """Return all that the tables of a database hold, as text."""
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+        assert len(tables) > 5
+        return "\n".join(
+            str(row) for (table,) in tables for row in connection.execute(f'SELECT t::text FROM "{table}" t').fetchall()
+        )

@@ -12,7 +12,6 @@ import sys
 import threading
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,8 @@ from pyspark.sql import SparkSession
 from airflow_provider_runtime.cli.explain import command as explain
 from airflow_provider_runtime.cli.run import command as run
 from airflow_provider_runtime.cli.validate import command as validate
-from tests.integration.postgres import JDBC_DRIVER, PostgresServer
+from tests.integration.command_lines import watch_commands
+from tests.integration.postgres import JDBC_DRIVER, PostgresServer, dump_database
 
 pytestmark = [
     pytest.mark.spark,
@@ -166,36 +166,6 @@ def place(
     return tmp_path
 
 
-@contextmanager
-def watch_commands() -> Iterator[set[str]]:
-    """Collect the command lines of all processes of this machine."""
-    seen: set[str] = set()
-    over = threading.Event()
-
-    def look() -> None:
-        while not over.wait(0.02):
-            for path in Path("/proc").glob("[0-9]*/cmdline"):
-                with suppress(OSError):
-                    seen.add(path.read_bytes().replace(b"\0", b" ").decode("utf-8", "replace"))
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    try:
-        yield seen
-    finally:
-        over.set()
-        thread.join()
-
-
-def dump_registry() -> str:
-    with psycopg.connect(os.environ["AIRFLOW_RUNTIME_REGISTRY"]) as connection:
-        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
-        assert len(tables) > 5
-        return "\n".join(
-            str(row) for (table,) in tables for row in connection.execute(f'SELECT t::text FROM "{table}" t').fetchall()
-        )
-
-
 def find_in_files(folder: Path) -> list[str]:
     return [str(path) for path in folder.rglob("*") if path.is_file() and MARK.encode() in path.read_bytes()]
 
@@ -219,7 +189,7 @@ def test_no_secret_of_a_run_is_seen_anywhere(place: Path, service: tuple[str, li
     assert any("org.apache.spark.deploy.SparkSubmit" in line for line in commands)
     assert [path.name for path in (place / "log").iterdir()]
     assert (place / "report.json").is_file()
-    dumped = dump_registry()
+    dumped = dump_database(os.environ["AIRFLOW_RUNTIME_REGISTRY"])
     assert "succeeded" in dumped
     # And are nowhere to be seen.
     assert not [line for line in commands if MARK in line]
@@ -259,7 +229,7 @@ def test_no_secret_is_in_what_a_failed_run_says(
     assert said.exception is None or isinstance(said.exception, SystemExit), said.exception
     assert "_00" in said.output
     shown = "".join(capfd.readouterr())
-    assert MARK not in said.output + caplog.text + shown + dump_registry()
+    assert MARK not in said.output + caplog.text + shown + dump_database(os.environ["AIRFLOW_RUNTIME_REGISTRY"])
     assert find_in_files(place) == []
 
 
