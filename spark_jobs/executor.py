@@ -1,7 +1,7 @@
 """Executes a plan: loads, walks through the operations, and stages the outputs where they stand.
 
 One projection for each operation, built from SQL text. The working dataset is a few frames whose union it is; rows
-that an aggregate makes are computed at once and kept, so that the plan grows by one scan and not by doubling.
+that an aggregate makes are computed once and kept, so that the plan grows by one scan and not by doubling.
 """
 
 from __future__ import annotations
