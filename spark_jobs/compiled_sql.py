@@ -1,7 +1,8 @@
-"""What SQL a snapshot may hold: what the expression language compiles to, and nothing else.
+"""What a snapshot may hold: SQL that the expression language compiles to, and places to read from and write to.
 
-Spark SQL can call any Java method and read any file. A snapshot that was not made by this program could ask for that,
-so every text of SQL in it is taken apart, and anything that the compiler never writes is refused.
+Spark SQL can call any Java method and read any file, and databases can be asked to run code when they are connected to.
+A snapshot that was not made by this program could ask for that, so every text of SQL in it is taken apart, and anything
+that the compiler never writes is refused, as are options that hold statements or name classes.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from spark_jobs.errors import shorten
 
 if TYPE_CHECKING:
-    from spark_jobs.snapshot import Plan
+    from spark_jobs.snapshot import Destination, Location, Plan
 
 _TOKEN = re.compile(
     r"\s+|/\*@[^*]*\*/"
@@ -31,18 +32,53 @@ CALLABLE = frozenset({
     "and", "between", "case", "div", "else", "in", "is", "not", "null", "or", "then", "when",
 })  # fmt: skip
 """Words that may stand before an opening bracket: functions, and operators with something in brackets behind them."""
+_MARKS_OF_COMMENTS = frozenset({"--", "/*", "*/"})
 _LITERALS = frozenset({"date", "timestamp_ltz"})
+_CODE_IN_OPTION = re.compile(
+    r"^(?:prepare)?query$|init(?:statement|sql)|dbtable|createtable|factory|class|interceptor|deserializ|callback"
+    r"|verifier|plugin|provider$|logger|script|^init$|\.impl$",
+    re.IGNORECASE,
+)
+_OPTIONS_OF_URL = re.compile(r"[?&;]\s*([^=&;]+)=")
+_NO_TABLE_NAME = re.compile(r"[()'\";`\[\]\\,*\n]|--")
+_DATABASES_INSIDE_THE_JOB = re.compile(r"\s*jdbc:(?:derby|h2|hsqldb)\b", re.IGNORECASE)
 _FORBIDDEN = frozenset({"select", "from", "table", "values", "with"})
 
 
 def check_plan(plan: Plan) -> None:
-    """Raise ValueError for SQL, and for types, that no snapshot of this program holds."""
+    """Raise ValueError for SQL, types and places that could do more than a project can."""
+    for place in _list_places(plan):
+        if (reason := _find_code(place)) is not None:
+            raise ValueError(reason)
     for sql in _list_sql(plan):
         if (reason := find_foreign_part(sql)) is not None:
             raise ValueError(f"it holds SQL that no expression compiles to: {shorten(reason, 80)}")
     for name in _list_types(plan):
         if not _TYPE.fullmatch(name):
             raise ValueError(f"it holds an unknown type: {shorten(name, 80)}")
+
+
+def _find_code(place: Location | Destination) -> str | None:
+    """Return why connecting to a place could run code; None when it cannot."""
+    url = place.options.get("url", "")
+    names = [*place.options, *(_OPTIONS_OF_URL.findall(url) if place.kind == "jdbc" else ())]
+    for name in names:
+        if _CODE_IN_OPTION.search(name.strip()) and not _is_of_s3(name):
+            return f"the option '{shorten(name, 80)}' is refused: it may hold a statement or name a class to be run"
+    if not place.format.isalnum():
+        # A name with dots would be taken for a class.
+        return f"it holds an unknown format: {shorten(place.format, 80)}"
+    if _DATABASES_INSIDE_THE_JOB.match(url):
+        return f"a database inside the job is refused, because it runs code that its SQL names: {shorten(url, 80)}"
+    # Names of tables that are written are quoted, those that are read go to the database as they are.
+    if place.kind == "jdbc" and not hasattr(place, "display") and _NO_TABLE_NAME.search(place.table or ""):
+        return f"it holds a table that is no name: {shorten(place.table or '', 80)}"
+    return None
+
+
+def _is_of_s3(name: str) -> bool:
+    """How a bucket is logged in to is chosen by names of classes of Hadoop's own."""
+    return re.fullmatch(r"fs\.s3a\.(?:bucket\.[^.]+\.)?aws\.credentials\.provider", name) is not None
 
 
 def find_foreign_part(sql: str) -> str | None:
@@ -57,7 +93,7 @@ def find_foreign_part(sql: str) -> str | None:
             or (token == "(" and before_kind == "word" and lowered not in CALLABLE)
             or (kind == "text" and before_kind == "word" and lowered not in _LITERALS | CALLABLE)
             or (kind == "word" and token.lower() in _FORBIDDEN)
-            or (token == before == "-" and sql[match.start() - 1] == "-")
+            or (before + token in _MARKS_OF_COMMENTS and sql[match.start() - 1] == before)
         ):
             return token if kind == "foreign" else before + token
         before, before_kind = token, kind
@@ -74,6 +110,14 @@ def split_sql(sql: str) -> Iterator[re.Match[str]]:
             yield match
         if match.lastgroup == "foreign":
             return
+
+
+def _list_places(plan: Plan) -> Iterator[Location | Destination]:
+    for table in plan.tables.values():
+        yield from table.locations
+    for operation in plan.operations:
+        if operation.type == "output":
+            yield operation.destination  # type: ignore[union-attr]
 
 
 def _list_sql(plan: Plan) -> Iterator[str]:

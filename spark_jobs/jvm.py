@@ -36,8 +36,6 @@ DRIVERS = {
     "mariadb": "org.mariadb.jdbc.Driver",
     "sqlserver": "com.microsoft.sqlserver.jdbc.SQLServerDriver",
     "oracle": "oracle.jdbc.OracleDriver",
-    "h2": "org.h2.Driver",
-    "derby": "org.apache.derby.iapi.jdbc.AutoloadedDriver",
 }
 
 

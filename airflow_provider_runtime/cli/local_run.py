@@ -14,6 +14,7 @@ from airflow_provider_runtime.core.errors import (
     Location,
     Problem,
     RuntimeProviderError,
+    SnapshotError,
     get_error_class,
 )
 from airflow_provider_runtime.core.planning.snapshot import Snapshot
@@ -29,6 +30,8 @@ from airflow_provider_runtime.core.runs import (
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from spark_jobs.snapshot import Snapshot as JobSnapshot
 
 Progress = Callable[[str], None]
 
@@ -104,6 +107,7 @@ class LocalRunner:
     def execute(self, snapshot: Snapshot, snapshot_uri: str) -> RunResult:
         """Execute a snapshot under a lease of its own, and register what it wrote."""
         started = time.monotonic()
+        job_snapshot = _parse(snapshot)
         attempt = begin_attempt(
             self.registry,
             snapshot.document,
@@ -112,7 +116,7 @@ class LocalRunner:
             allow_closed=self.allow_closed,
         )
         try:
-            return self._execute(snapshot, snapshot_uri, attempt, started)
+            return self._execute(snapshot, job_snapshot, snapshot_uri, attempt, started)
         except RuntimeProviderError as error:
             fail_attempt(self.registry, attempt, error)
             raise
@@ -120,10 +124,11 @@ class LocalRunner:
             fail_attempt(self.registry, attempt, error)
             raise
 
-    def _execute(self, snapshot: Snapshot, uri: str, attempt: Attempt, started: float) -> RunResult:
+    def _execute(
+        self, snapshot: Snapshot, job_snapshot: JobSnapshot, uri: str, attempt: Attempt, started: float
+    ) -> RunResult:
         from spark_jobs.errors import JobError
         from spark_jobs.run_project import run_snapshot
-        from spark_jobs.snapshot import parse_snapshot
 
         lost: list[RuntimeProviderError] = []
         fill_credentials(snapshot.document)
@@ -142,7 +147,6 @@ class LocalRunner:
                 raise JobError(problem.code, problem.message, hint=problem.hint) from error
 
         with keep_alive(self.registry, attempt, stop):
-            job_snapshot = parse_snapshot(snapshot.content, snapshot.sha256)
             job_report = run_snapshot(
                 spark, job_snapshot, attempt.token, progress=self.progress, before_publish=check
             ).to_dict()
@@ -161,6 +165,17 @@ class LocalRunner:
         report["timings"]["total_seconds"] = round(time.monotonic() - started, 3)
         rows_in = job_report.get("rows_in")
         return RunResult(snapshot.period_identifier, report, registrations, (), snapshot, uri, rows_in)
+
+
+def _parse(snapshot: Snapshot) -> JobSnapshot:
+    """Return the snapshot as the job reads it, before anything is done for it."""
+    from spark_jobs.errors import JobError
+    from spark_jobs.snapshot import parse_snapshot
+
+    try:
+        return parse_snapshot(snapshot.content, snapshot.sha256)
+    except JobError as error:
+        raise SnapshotError(Problem(error.code, error.message, error.hint)) from error
 
 
 def read_job_error(report: Mapping[str, Any], snapshot: Snapshot) -> RuntimeProviderError:

@@ -23,7 +23,7 @@ UNUSED_JARS = ("spark-mllib_",)
 """Costs a second of every start. Nothing of it is used, and a connector of the user never lies in it."""
 QUICK_COLLECTOR = "-XX:+UseParallelGC"
 QUICK_COMPILER = "-XX:CompileThresholdScaling=3"
-"""Half of a short run's processor time is Java's compiler: it waits for what is called more often. Long runs gain too."""
+"""Java's compiler takes much of a short run's processor time: it waits for what is called more often."""
 QUIET_ARCHIVE = "-Xlog:cds*=off"
 """An archive that does not fit is left aside; Java's own warning would go to standard output."""
 JAVA_OPTIONS = "SPARK_SUBMIT_OPTS"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ REFUSED_SIGNS = (
     "ot a directory",
     "FileNotFoundException",
 )
-DATABASE_SIGNS = ("SQLException", "BatchUpdateException", "PSQLException")
+DATABASE_SAYS = re.compile(r"(?:SQL\w*Exception|BatchUpdateException): ([^\n]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,15 +167,16 @@ class Output:
         """Return what says that the files or the database refused the rows; None when it was something else."""
         if isinstance(failure, OSError):
             return failure.strerror or str(failure)
-        for text in list_causes(failure):
+        texts = list_causes(failure)
+        for text in texts:
             full = next((sign for sign in FULL_SIGNS if sign in text), None)
             if full is not None:
                 return full
             if self.attempt.name in text and any(sign in text for sign in REFUSED_SIGNS):
                 return shorten(text)
-            if self.operation.destination.kind == "jdbc" and any(sign in text for sign in DATABASE_SIGNS):
-                return shorten(text)
-        return None
+        said = DATABASE_SAYS.findall("\n".join(texts)) if self.operation.destination.kind == "jdbc" else []
+        # The last cause is the first one in time: what the database has said itself.
+        return shorten(said[-1]) if said else None
 
     def _make_write_error(self, reason: str) -> JobError:
         return self._place(make_write_error(self.operation.destination.display, redact(reason)))

@@ -12,7 +12,7 @@ from airflow_provider_runtime.core.model.operation import Destination, OutputOpe
 from airflow_provider_runtime.core.model.plan import PlanDestination
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.checked import Path
-from airflow_provider_runtime.core.planning.locations import make_uri
+from airflow_provider_runtime.core.planning.locations import leads_out, make_uri
 from airflow_provider_runtime.core.suggest import suggest
 
 DEFAULT_SANDBOX = "sandbox"
@@ -162,10 +162,7 @@ def join_uri(catalog: Catalog, prefix: str | None, relative: str) -> str:
 
 
 def _check_path(path: str, key: str, *, is_bounded: bool = True) -> None:
-    """Refuse a path that could lead out of the folder that it is taken below.
-
-    Commas and braces separate too: Hadoop expands `{a,../b}` before it looks for the file.
-    """
+    """Refuse a path that could lead out of the folder that it is taken below."""
     reason = None
     if _CONTROL.search(path):
         reason = "holds a control character"
@@ -173,7 +170,7 @@ def _check_path(path: str, key: str, *, is_bounded: bool = True) -> None:
         reason = "holds a backslash"
     elif is_bounded and (path.startswith(("/", "~")) or _SCHEME.match(path)):
         reason = "is absolute"
-    elif is_bounded and ".." in re.split(r"[/{},]", path):
+    elif is_bounded and leads_out(path):
         reason = "holds '..'"
     elif not path.strip("/. "):
         reason = "names no folder"

@@ -33,7 +33,7 @@ def make_uri(root: Path, prefix: str | None, path: str = "") -> str:
 def check_relative_path(path: str, *, allow_absolute: bool = False) -> str | None:
     """Return why a path could leave the folder that it is taken below, or None.
 
-    Commas and braces separate too: Hadoop expands `{a,../b}` before it looks for files.
+    Hadoop expands `{a,../b}` before it looks for files, and may put `..` together from pieces of dots.
     """
     if _CONTROL.search(path):
         return "holds a control character"
@@ -43,9 +43,15 @@ def check_relative_path(path: str, *, allow_absolute: bool = False) -> str | Non
         return "holds a backslash"
     if not allow_absolute and (path.startswith(("/", "~")) or has_scheme(path)):
         return "is absolute"
-    if ".." in re.split(r"[/{},]", path):
+    if leads_out(path):
         return "leads out of its folder by '..'"
     return None
+
+
+def leads_out(path: str) -> bool:
+    """Tell whether a path holds `..`, as it stands or once its braces are expanded."""
+    pieces = re.split(r"[/{},]", path)
+    return ".." in pieces or ("{" in path and any(piece and not piece.strip(".") for piece in pieces))
 
 
 def hide_control_characters(text: str) -> str:

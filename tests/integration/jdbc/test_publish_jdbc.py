@@ -132,6 +132,14 @@ def test_hostile_names_are_names(spark: SparkSession, warehouse: Warehouse, tabl
     assert warehouse.query("SELECT count(*) FROM kept") == [(0,)]
 
 
+def test_text_that_the_database_cannot_hold_is_told_in_its_words(spark: SparkSession, warehouse: Warehouse) -> None:
+    snapshot = make_snapshot([make_table_output(warehouse)])
+    publish(spark, snapshot, 1, [make_rows(spark, ["a"])])
+    with pytest.raises(JobError, match=r"OUTPUT_003.*invalid byte sequence.*0x00"):
+        publish(spark, snapshot, 2, [make_rows(spark, ["Be\0rn"])])
+    assert read_table(warehouse) == ["a"]
+
+
 def test_table_in_a_schema_keeps_ledger_and_stage_there(spark: SparkSession, warehouse: Warehouse) -> None:
     warehouse.connection.execute("CREATE SCHEMA finance")
     publish(spark, make_snapshot([make_table_output(warehouse, "finance.fx")]), 1, [make_rows(spark, ["a"])])

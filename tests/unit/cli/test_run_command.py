@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -115,6 +116,23 @@ def test_period_locked_while_it_ran_is_what_the_job_is_told(monkeypatch: pytest.
     with pytest.raises(PeriodError):
         runner.execute(snapshot, "file:/s")
     assert told[0].startswith("PERIOD_002: period 2026-01")
+
+
+def test_snapshot_that_was_tampered_with_is_refused_before_anything_is_done(folder: Path) -> None:
+    resolve = ["resolve", "--project", "conversion", "--period", "2026-01", "--output", "store/"]
+    stored = Path(CliRunner().invoke(root_command, resolve).stderr.split()[2].removeprefix("file://"))
+    document = json.loads(stored.read_bytes())
+    assignment = next(item for op in document["plan"]["operations"] for item in op.get("assignments", ()))
+    assignment["sql"] = "java_method('java.lang.System', 'exit')"
+    (folder / "bad.json").write_text(json.dumps(document))
+    digest = hashlib.sha256((folder / "bad.json").read_bytes()).hexdigest()
+    result = invoke("--snapshot", "bad.json", "--sha256", digest, "--report", "report.json")
+    assert result.exit_code == 1
+    assert isinstance(result.exception, SystemExit)
+    assert "SNAPSHOT_001" in result.output
+    assert "java_method(" in result.output
+    assert json.loads((folder / "report.json").read_text())["error"]["code"] == "SNAPSHOT_001"
+    assert CliRunner().invoke(root_command, ["runs"]).output == "no runs yet\n"
 
 
 def test_registered_dataset_is_shown_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from airflow_provider_runtime.core.expr.extremes import TURNED
-from spark_jobs.compiled_sql import CALLABLE, find_foreign_part
+from spark_jobs.compiled_sql import CALLABLE, check_plan, find_foreign_part
+from spark_jobs.snapshot import Location, Plan
 
 EXPRESSIONS = Path(__file__).parents[1] / "expr" / "golden" / "expressions.txt"
 COMPILER = Path(__file__).parents[3] / "airflow_provider_runtime" / "core" / "expr"
@@ -54,6 +57,11 @@ def test_every_function_that_the_compiler_names_may_be_called() -> None:
         "'not closed",
         "rand()",
         "1 = 1\u00a0reflect('a')",
+        "reflect/**/('java.lang.System', 'exit')",
+        "substr/**/(reflect/**/('java.lang.System', 'getenv', 'X'), 1)",
+        "1 /* reflect('a') */ + 1",
+        "a /*/ 1",
+        "1 --reflect('a')",
     ],
 )
 def test_what_it_never_writes_is_refused(sql: str) -> None:
@@ -65,3 +73,61 @@ def test_what_it_never_writes_is_refused(sql: str) -> None:
 )
 def test_names_and_texts_may_hold_anything(sql: str) -> None:
     assert find_foreign_part(sql) is None
+
+
+def make_place(**changed: object) -> Plan:
+    location = Location(**{"kind": "jdbc", "format": "jdbc", "table": "finance.gl", **changed})  # type: ignore[arg-type]
+    plan = SimpleNamespace(
+        tables={"t": SimpleNamespace(locations=(location,), columns=())}, operations=(), input_columns=()
+    )
+    return cast("Plan", plan)
+
+
+POSTGRES = "jdbc:postgresql://db:5432/books"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"options": {"url": POSTGRES, "sessionInitStatement": "CALL x()"}},
+        {"options": {"url": POSTGRES, "query": "SELECT 1"}},
+        {"options": {"url": POSTGRES, "prepareQuery": "SELECT 1"}},
+        {"options": {"url": POSTGRES + "?socketFactory=org.Evil&socketFactoryArg=x"}},
+        {"options": {"url": POSTGRES + "?ssl=true&loggerFile=/tmp/x"}},
+        {"options": {"url": "jdbc:mysql://db/books?autoDeserialize=true"}},
+        {"options": {"url": "jdbc:derby:memory:x;create=true"}},
+        {"options": {"url": "JDBC:H2:mem:x;INIT=RUNSCRIPT FROM 'x'"}},
+        {"options": {"url": POSTGRES}, "table": "(SELECT pg_sleep(1)) AS q"},
+        {"options": {"url": POSTGRES}, "table": "a; DROP TABLE b"},
+        {"kind": "files", "format": "org.evil.Source", "uri": "/x", "table": None},
+        {
+            "kind": "files",
+            "format": "csv",
+            "uri": "/x",
+            "table": None,
+            "options": {"fs.file.impl": "java.lang.Runtime"},
+        },
+    ],
+)
+def test_places_that_could_run_code_are_refused(changed: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"refused|no name|unknown format"):
+        check_plan(make_place(**changed))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"url": POSTGRES + "?sslmode=require&ApplicationName=books&preferQueryMode=simple"},
+        {
+            "url": POSTGRES,
+            "fetchsize": "1000",
+            "queryTimeout": "60",
+            "numPartitions": "4",
+            "driver": "org.postgresql.Driver",
+        },
+        {"url": "jdbc:mysql://db/books?rewriteBatchedStatements=true"},
+        {"fs.s3a.aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider"},
+    ],
+)
+def test_usual_options_of_places_are_accepted(options: dict[str, str]) -> None:
+    check_plan(make_place(options=options))
