@@ -65,7 +65,7 @@ def _find_code(place: Location | Destination) -> str | None:
     for name in names:
         if _CODE_IN_OPTION.search(name.strip()) and not _is_of_s3(name):
             return f"the option '{shorten(name, 80)}' is refused: it may hold a statement or name a class to be run"
-    if not place.format.isalnum():
+    if place.format and not place.format.isalnum():
         # A name with dots would be taken for a class.
         return f"it holds an unknown format: {shorten(place.format, 80)}"
     if _DATABASES_INSIDE_THE_JOB.match(url):
