@@ -50,6 +50,10 @@ def check_plan(plan: Plan) -> None:
     for place in _list_places(plan):
         if (reason := _find_code(place)) is not None:
             raise ValueError(reason)
+    for location in _list_locations(plan):
+        # Names of tables that are written are quoted, those that are read go to the database as they are.
+        if location.kind == "jdbc" and _NO_TABLE_NAME.search(location.table or ""):
+            raise ValueError(f"it holds a table that is no name: {shorten(location.table or '', 80)}")
     for sql in _list_sql(plan):
         if (reason := find_foreign_part(sql)) is not None:
             raise ValueError(f"it holds SQL that no expression compiles to: {shorten(reason, 80)}")
@@ -70,9 +74,6 @@ def _find_code(place: Location | Destination) -> str | None:
         return f"it holds an unknown format: {shorten(place.format, 80)}"
     if _DATABASES_INSIDE_THE_JOB.match(url):
         return f"a database inside the job is refused, because it runs code that its SQL names: {shorten(url, 80)}"
-    # Names of tables that are written are quoted, those that are read go to the database as they are.
-    if place.kind == "jdbc" and not hasattr(place, "display") and _NO_TABLE_NAME.search(place.table or ""):
-        return f"it holds a table that is no name: {shorten(place.table or '', 80)}"
     return None
 
 
@@ -112,9 +113,13 @@ def split_sql(sql: str) -> Iterator[re.Match[str]]:
             return
 
 
-def _list_places(plan: Plan) -> Iterator[Location | Destination]:
+def _list_locations(plan: Plan) -> Iterator[Location]:
     for table in plan.tables.values():
         yield from table.locations
+
+
+def _list_places(plan: Plan) -> Iterator[Location | Destination]:
+    yield from _list_locations(plan)
     for operation in plan.operations:
         if operation.type == "output":
             yield operation.destination  # type: ignore[union-attr]

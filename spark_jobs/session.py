@@ -54,7 +54,6 @@ SETTINGS: dict[str, str] = {
     # A match is a struct; taken apart by the optimizer, the condition of an EXISTS beside it loses its columns (4.2.0).
     "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
     "spark.sql.optimizer.expression.nestedPruning.enabled": "false",
-    # Building plans is most of the driver's work; call sites of Column objects are not worth their price.
 }
 
 DEFAULT_SHUFFLE_PARTITIONS = "200"
