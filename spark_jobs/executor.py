@@ -40,6 +40,7 @@ from spark_jobs.snapshot import (
 )
 from spark_jobs.sources import Credentials, LoadedTable, SourceContext, load_table
 from spark_jobs.sources.sizes import choose_join_strategy
+from spark_jobs.sources.splits import SPLIT_SETTING, spread_files
 from spark_jobs.staging import Staging, add_columns
 from spark_jobs.system_columns import complete_loaded_rows, complete_new_rows, format_timestamp
 from spark_jobs.translation import is_double_match, translate
@@ -120,6 +121,7 @@ class Execution:
         self._outputs: list[StagedOutput] = []
         self._seconds: dict[int, float] = {}
         self._written: dict[int, int] = {}
+        self._has_spread = False
 
     def run(self) -> ExecutionReport:
         """Execute all operations in order."""
@@ -154,6 +156,8 @@ class Execution:
             frame.unpersist()
         for side in self._sides.values():
             self._spark.catalog.dropTempView(side.view)
+        if self._has_spread:
+            self._spark.conf.unset(SPLIT_SETTING)
 
     def _load_tables(self) -> None:
         """Open all tables at once: most of the time goes into asking file systems and databases what is there."""
@@ -179,6 +183,7 @@ class Execution:
 
     def _load_input(self) -> WorkingDataset:
         loaded = self._loaded[self._plan.input]
+        self._has_spread = spread_files(self._spark, loaded.files)
         if "_row_id" in loaded.kept:
             self._refuse_repeated_ids(loaded)
         columns = complete_loaded_rows(loaded, self._snapshot, self._plan.input_columns)
@@ -292,7 +297,7 @@ class Execution:
         rest = [index for index, part in enumerate(working.parts) if part.staged_for != operation.seq]
         if not rest:
             return
-        observed = working.observe()
+        observed = working.observe(operation.columns)
         rows = self._touch(union(observed.frames(rest)), operation, see_deleted=operation.include_deleted)
         selected = select_output(rows.frame.alias(WORKING).where(rows.touched), operation)
         self._note_staged(self._sinks.stage(operation, selected))
@@ -304,7 +309,7 @@ class Execution:
 
     def _settle(self, working: WorkingDataset) -> None:
         """Compute what no output has: an operation that must fail fails, read or not, and all rows are counted."""
-        observed = working.observe()
+        observed = working.observe(working.columns)
         if all(observation is None for _, observation in observed.observed):
             return
         union(observed.frames()).write.format("noop").mode("overwrite").save()

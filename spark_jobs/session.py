@@ -71,7 +71,7 @@ def configure_session(spark: SparkSession) -> None:
     for key, value in SETTINGS.items():
         if _read_setting(spark, key) != value:
             spark.conf.set(key, value)
-    cores = _count_local_cores(spark.conf.get("spark.master", "") or "")
+    cores = count_local_cores(spark)
     if cores and spark.conf.get("spark.sql.shuffle.partitions") == DEFAULT_SHUFFLE_PARTITIONS:
         spark.conf.set("spark.sql.shuffle.partitions", str(2 * cores))
 
@@ -100,7 +100,9 @@ def _read_setting(spark: SparkSession, key: str) -> str | None:
         return None
 
 
-def _count_local_cores(master: str) -> int:
+def count_local_cores(spark: SparkSession) -> int:
+    """Return how many tasks a local Spark runs at once, 0 for a cluster."""
+    master = spark.conf.get("spark.master", "") or ""
     if master == "local":
         return 1
     match = _LOCAL_MASTER.match(master)

@@ -55,7 +55,7 @@ class Staging:
         return None
 
     def _stage_for(self, working: WorkingDataset, host: OutputOperation) -> StagedOutput:
-        observed = working.observe()
+        observed = working.observe(host.columns)
         live = union(observed.frames()).where("NOT `_deleted`")
         staged = self.sinks.stage(host, select_columns(live, host.columns))
         observed.record()
@@ -70,12 +70,12 @@ class Staging:
 
     def _copy(self, working: WorkingDataset, operations: Sequence[AnyOperation]) -> None:
         """Write the rows to a scratch folder; where there is none, keep them with the executors."""
-        observed = working.observe()
+        needed = list_needed_by(operations) | set(ALWAYS_KEPT)
+        kept = [column for column in working.columns if column.name in needed]
+        observed = working.observe(kept)
         rows = union(observed.frames())
         if not sees_deleted(operations):
             rows = rows.where("NOT `_deleted`")
-        needed = list_needed_by(operations) | set(ALWAYS_KEPT)
-        kept = [column for column in working.columns if column.name in needed]
         rows = select_columns(rows, kept)
         uri = self.sinks.scratch("rows")
         if uri is None:

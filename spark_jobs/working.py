@@ -66,21 +66,26 @@ class WorkingDataset:
             ]
         return self.parts[0]
 
-    def observe(self) -> ObservedParts:
-        """Return the parts with their pending flags counted by whichever action reads them next."""
-        return ObservedParts(self, [self._observe_part(part) for part in self.parts])
+    def observe(self, columns: Iterable[Column]) -> ObservedParts:
+        """Return the parts with their pending flags counted by the action that reads these columns next."""
+        read = frozenset(column.name for column in columns)
+        return ObservedParts(self, [self._observe_part(part, read) for part in self.parts])
 
     def drop_flags(self, part: Part) -> DataFrame:
         """Return a part's rows without its flags."""
         return part.frame.drop(*self.register.list_columns(part.flags)) if part.flags else part.frame
 
-    def _observe_part(self, part: Part) -> tuple[DataFrame, Observation | None]:
-        """Return a frame that counts its flags when it is read, and computes what may fail on all rows."""
-        if not part.flags and not part.checked:
+    def _observe_part(self, part: Part, read: frozenset[str]) -> tuple[DataFrame, Observation | None]:
+        """Return a frame that counts its flags when it is read, and computes what may fail on all rows.
+
+        What is read anyway is computed where the rows are counted, whatever the reader's own filters leave of them.
+        """
+        if not part.flags:
             return part.frame, None
         metrics = [functions.expr(self.register.build_count(flag)).alias(flag) for flag in part.flags]
-        if part.checked:
-            values = ", ".join(quote_name(name) for name in part.checked)
+        unread = [name for name in part.checked if name not in read]
+        if unread:
+            values = ", ".join(quote_name(name) for name in unread)
             metrics.append(functions.expr(f"bit_xor(xxhash64({values}))").alias("@checked"))
         observation = Observation(f"runtime_{next(_names)}")
         observed = part.frame.observe(observation, *metrics)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 DELETED = "_deleted"
 _SCHEMA_HINT = "declare in the dataset what the data have, or write what is declared"
+_WORKED_ON = ("input", "append")
 KEPT_COLUMNS = ("_row_id", "_created_by_run", "_created_at", "_updated_at", "_deleted", "_labels")
 
 
@@ -55,6 +56,8 @@ class LoadedTable:
     is_file_scan: bool
     kept: frozenset[str]
     """System columns that some location has."""
+    files: tuple[str, ...] = ()
+    """The Parquet files that the rows are in, of a table whose rows become those of the run."""
 
 
 def list_columns(table: Table) -> tuple[Wanted, ...]:
@@ -80,6 +83,8 @@ def load_table(context: SourceContext, table: Table) -> LoadedTable:
     ]
     if problems:
         raise JobError.of(problems)
+    if table.role in _WORKED_ON:
+        relations = [_list_files(relation) for relation in relations]
     if _is_numbered(context, table):
         relations = number_files(relations)
     if table.role != "input":
@@ -96,11 +101,18 @@ def load_table(context: SourceContext, table: Table) -> LoadedTable:
         is_small=all(relation.is_small for relation in relations),
         is_file_scan=all(relation.location.kind == "files" and not relation.is_text for relation in relations),
         kept=frozenset(name for relation in relations for name in relation.frame.columns) & SYSTEM_TYPES.keys(),
+        files=tuple(file for relation in relations for file in relation.files),
     )
 
 
 def _is_numbered(context: SourceContext, table: Table) -> bool:
-    return context.needs_positions and table.role in ("input", "append")
+    return context.needs_positions and table.role in _WORKED_ON
+
+
+def _list_files(relation: Relation) -> Relation:
+    if relation.location.kind != "files" or relation.location.format != "parquet":
+        return relation
+    return replace(relation, files=tuple(relation.frame.inputFiles()))
 
 
 def relax(wanted: tuple[Wanted, ...], relation: Relation) -> tuple[Wanted, ...]:

@@ -31,15 +31,19 @@ class _Folder:
     relation: Relation
     key: str
     """Tells the location from the table's other ones: its period, and its place among those of that period."""
-    files: tuple[str, ...]
     begin: int
     """Where the part of a file's URI begins that lies below the location."""
+
+    @property
+    def paths(self) -> list[str]:
+        """The files' paths below the location."""
+        return [file[self.begin :] for file in self.relation.files]
 
 
 def number_files(relations: list[Relation]) -> list[Relation]:
     """Give the rows of Parquet files their positions; rows of other sources stay as they are."""
     folders = _list_folders(relations)
-    paths = [(folder.key, file[folder.begin :]) for folder in folders for file in folder.files]
+    paths = [(folder.key, path) for folder in folders for path in folder.paths]
     salt = find_salt(paths) if len(paths) > 1 else 0
     positions = {id(folder.relation): _build_position(folder, f"{salt}:{folder.key}") for folder in folders}
     return [replace(relation, position=positions.get(id(relation), relation.position)) for relation in relations]
@@ -52,19 +56,27 @@ def _list_folders(relations: Iterable[Relation]) -> list[_Folder]:
         if relation.location.kind != "files" or relation.location.format != "parquet":
             continue
         period = relation.location.period or ""
-        files = tuple(relation.frame.inputFiles())
         key = f"{period}/{seen.setdefault(period, 0)}"
-        folders.append(_Folder(relation, key, files, _find_relative_begin(relation.location.uri, files)))
+        begin = _find_relative_begin(relation.location.uri, relation.files)
+        folders.append(_Folder(relation, key, begin))
         seen[period] += 1
     return folders
 
 
 def _build_position(folder: _Folder, salted_key: str) -> str:
+    file_hash = build_hash(quote_text(salted_key), _build_relative_path(folder))
+    return f"shiftleft({file_hash}, {ROW_INDEX_BITS}) | _metadata.row_index"
+
+
+def _build_relative_path(folder: _Folder) -> str:
+    """Return SQL of a file's path below the location, in the form of a URI."""
+    if all("/" not in path and unquote(path) == path for path in folder.paths):
+        # The same text, and nothing to cut for each row.
+        return "_metadata.file_name"
     # Spark lists local files as file:///folder and names them file:/folder in the metadata.
     shift = f" - IF(startswith(_metadata.file_path, '{_LISTED}'), 0, {len(_LISTED) - len(_NAMED)})"
-    shift = shift if folder.files and folder.files[0].startswith(_LISTED) else ""
-    relative = f"substring(CAST(_metadata.file_path AS binary), {folder.begin + 1}{shift})"
-    return f"shiftleft({build_hash(quote_text(salted_key), relative)}, {ROW_INDEX_BITS}) | _metadata.row_index"
+    shift = shift if folder.relation.files[0].startswith(_LISTED) else ""
+    return f"substring(CAST(_metadata.file_path AS binary), {folder.begin + 1}{shift})"
 
 
 def build_hash(salted_key: str, path: str) -> str:

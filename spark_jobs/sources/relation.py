@@ -30,5 +30,7 @@ class Relation:
     formats: TextFormats = field(default_factory=TextFormats)
     position: str | None = None
     """SQL of a number that is a row's own within its table, when the source knows one."""
+    files: tuple[str, ...] = ()
+    """The Parquet files, of tables whose rows become those of the run."""
     is_small: bool = False
     """That the rows are few for certain."""

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.errors import JobError, quote_text
 from spark_jobs.snapshot import Table, build
-from spark_jobs.sources import SourceContext, load_table, numbering
+from spark_jobs.sources import SourceContext, load_table, numbering, splits
 from tests.spark.plan_builders import files, join, memory, run, start, table
 
 TX = [
@@ -145,6 +145,29 @@ def read_ids(
 ) -> dict[tuple[object, ...], str]:
     rows = run(spark, start(columns, location).output(*[name for name, _ in columns], "_row_id")).rows(10)
     return {row[:-1]: row[-1] for row in rows}
+
+
+def test_tasks_of_a_scan_end_together_on_a_single_machine(spark: SparkSession, tmp_path: Path) -> None:
+    for index in range(10):
+        with (tmp_path / f"{index}.txt").open("wb") as empty:
+            empty.truncate(25 << 20)
+    assert spark.read.text(str(tmp_path)).rdd.getNumPartitions() == 3
+    assert splits.spread_files(spark, spark.read.text(str(tmp_path)).inputFiles())
+    assert spark.read.text(str(tmp_path)).rdd.getNumPartitions() == 2
+    spark.conf.set(splits.SPLIT_SETTING, "30m")
+    assert not splits.spread_files(spark, spark.read.text(str(tmp_path)).inputFiles())
+    assert spark.conf.get(splits.SPLIT_SETTING) == "30m"
+
+
+def test_the_size_of_tasks_is_chosen_for_one_run(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spark.range(20).write.parquet(str(tmp_path / "p"))
+    chosen: list[list[int]] = []
+    monkeypatch.setattr(splits, "choose_split_bytes", lambda sizes, _cores: chosen.append(sizes) or 100 << 20)
+    assert len(read_ids(spark, files(tmp_path / "p"), [("id", "bigint")])) == 20
+    assert sorted(chosen[0]) == sorted(path.stat().st_size for path in (tmp_path / "p").glob("*.parquet"))
+    assert spark.conf.get(splits.SPLIT_SETTING) == f"{splits.USUAL_BYTES}b"
 
 
 def test_parquet_row_ids_do_not_depend_on_splits_or_neighbours(spark: SparkSession, tmp_path: Path) -> None:
