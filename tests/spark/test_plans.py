@@ -125,7 +125,7 @@ def test_rows_that_three_readers_need_are_copied_once(spark: SparkSession, data:
 
 def test_many_operations_run(spark: SparkSession, data: Path) -> None:
     plan = start(TX, files(data / "tx"))
-    for index in range(300):
+    for index in range(1000):
         plan.update(
             ("amount", "decimal(18,2)", f"CAST(`@w`.`amount` + {index} AS decimal(18,2))"),
             where=f"`@w`.`id` % 7 = {index % 7}",
@@ -133,7 +133,7 @@ def test_many_operations_run(spark: SparkSession, data: Path) -> None:
     sinks = FolderSinks(data / "out")
     begin = time.monotonic()
     report = execute(spark, plan.output("id", "amount").snapshot(), sinks)
-    print(f"300 updates: {time.monotonic() - begin:.1f} s, {sinks.scratches} copies")
-    expected = sum(index + sum(range(index % 7, 300, 7)) for index in range(1000))
-    assert spark.read.parquet(str(data / "out" / "3010")).agg({"amount": "sum"}).first()[0] == expected
+    print(f"1,000 updates: {time.monotonic() - begin:.1f} s, {sinks.scratches} copies")
+    expected = sum(index + sum(range(index % 7, 1000, 7)) for index in range(1000))
+    assert spark.read.parquet(str(data / "out" / "10010")).agg({"amount": "sum"}).first()[0] == expected
     assert sum(item.rows_affected or 0 for item in report.operations[:7]) == 1000
