@@ -9,12 +9,12 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from spark_jobs.columns import quote_name
-from spark_jobs.errors import JobError, Problem, shorten
+from spark_jobs.errors import JobError, shorten
 from spark_jobs.flags import DELETED_BEFORE, added_flag, matched_flag, touched_flag
 from spark_jobs.joins import JoinCheck, JoinSide, TouchedRows, find_touched_rows, list_match_columns
 from spark_jobs.matches import find_double_match
@@ -114,7 +114,7 @@ class Execution:
         self._timestamp = format_timestamp(snapshot)
         self._token = uuid.uuid4().hex[:12]
         self._loaded: dict[str, LoadedTable] = {}
-        self._sides: dict[str, JoinSide] = {}
+        self._sides: dict[int, JoinSide] = {}
         self._strategies: dict[tuple[str, tuple[str, ...]], str] = {}
         self._checks: list[JoinCheck] = []
         self._kept: list[DataFrame] = []
@@ -161,17 +161,21 @@ class Execution:
 
     def _load_tables(self) -> None:
         """Open all tables at once: most of the time goes into asking file systems and databases what is there."""
-        keys = self._list_used_tables()
         with ThreadPoolExecutor(max_workers=MOST_OPENED_AT_ONCE) as pool:
-            opening = [pool.submit(load_table, self._sources, self._plan.tables[key]) for key in keys]
-        problems: list[Problem] = []
-        for key, opened in zip(keys, opening, strict=True):
-            try:
-                self._loaded[key] = opened.result()
-            except JobError as error:
-                problems.extend(error.problems)
+            opening: dict[str, Future[LoadedTable]] = {}
+            opened: dict[str, Future[LoadedTable]] = {}
+            for key in self._list_used_tables():
+                table = self._plan.tables[key]
+                # Joins of one dataset differ in where the project names it.
+                content = repr(replace(table, mark=""))
+                if content not in opening:
+                    opening[content] = pool.submit(load_table, self._sources, table)
+                opened[key] = opening[content]
+        failures = [future.exception() for future in opening.values()]
+        problems = [problem for failure in failures if isinstance(failure, JobError) for problem in failure.problems]
         if problems:
             raise JobError.of(problems)
+        self._loaded = {key: future.result() for key, future in opened.items()}
 
     def _list_used_tables(self) -> list[str]:
         keys = [self._plan.input]
@@ -322,13 +326,13 @@ class Execution:
         return rows
 
     def _open_side(self, key: str) -> JoinSide:
-        if key not in self._sides:
-            loaded = self._loaded[key]
+        loaded = self._loaded[key]
+        if id(loaded) not in self._sides:
             view = f"runtime_{self._token}_{len(self._sides)}"
             loaded.frame.drop(POSITION).createOrReplaceTempView(view)
             types = {column.name: column.type for column in loaded.columns}
-            self._sides[key] = JoinSide(view, types, "BROADCAST" if loaded.is_small else None)
-        return self._sides[key]
+            self._sides[id(loaded)] = JoinSide(view, types, "BROADCAST" if loaded.is_small else None)
+        return self._sides[id(loaded)]
 
     def _choose_strategy(self, join: Join, side: JoinSide) -> JoinSide:
         if side.strategy is not None or not join.equalities:

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_jobs import executor
 from spark_jobs.executor import execute
 from spark_jobs.sinks.protocol import StagedOutput
-from spark_jobs.snapshot import OutputOperation
+from spark_jobs.snapshot import OutputOperation, Table
+from spark_jobs.sources import load_table
 from tests.spark.plan_builders import PlanBuilder, files, join, start, table
 
 TX = [("id", "bigint"), ("code", "string"), ("amount", "decimal(18,2)"), ("wide", "string")]
@@ -80,6 +82,27 @@ def test_equality_join_is_a_hash_join_by_size(spark: SparkSession, data: Path) -
         execute(spark, with_rates(data).output("id", "rate").snapshot(), sinks)
         assert "ShuffledHashJoin" in sinks.plans[0]
         assert "NestedLoop" not in sinks.plans[0]
+
+
+def test_one_dataset_is_opened_once_however_often_it_is_joined(
+    spark: SparkSession, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Table] = []
+    monkeypatch.setattr(executor, "load_table", lambda context, table: opened.append(table) or load_table(context, table))
+    plan = with_rates(data)
+    plan.tables |= {key: plan.tables["fx"] | {"mark": key} for key in ("next", "last")}
+    both = [
+        join("next", "next", ["rate"], condition="`@@next`.`rate` = `@w`.`rate` + 1"),
+        join("last", "last", ["rate"], condition="`@@last`.`rate` = `@w`.`rate` - 1"),
+    ]
+    plan.update(("after", "bigint", "`@@next`.`rate`"), ("before", "bigint", "`@@last`.`rate`"), joins=both)
+    sinks = FolderSinks(data / "out")
+    execute(spark, plan.output("rate", "after", "before").snapshot(), sinks)
+    assert [table.role for table in opened] == ["input", "join"]
+    rows = spark.read.parquet(str(data / "out" / "30")).distinct().orderBy("rate").collect()
+    assert [tuple(row) for row in rows] == [
+        (rate, rate + 1 if rate < 6 else None, rate - 1 if rate else None) for rate in range(7)
+    ]
 
 
 @contextmanager
