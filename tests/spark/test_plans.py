@@ -14,7 +14,6 @@ from spark_jobs import executor
 from spark_jobs.executor import execute
 from spark_jobs.sinks.protocol import StagedOutput
 from spark_jobs.snapshot import OutputOperation, Table
-from spark_jobs.sources import load_table
 from tests.spark.plan_builders import PlanBuilder, files, join, start, table
 
 TX = [("id", "bigint"), ("code", "string"), ("amount", "decimal(18,2)"), ("wide", "string")]
@@ -88,7 +87,9 @@ def test_one_dataset_is_opened_once_however_often_it_is_joined(
     spark: SparkSession, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[Table] = []
-    monkeypatch.setattr(executor, "load_table", lambda context, table: opened.append(table) or load_table(context, table))
+    monkeypatch.setattr(
+        executor, "load_table", lambda context, table: opened.append(table) or load_table(context, table)
+    )
     plan = with_rates(data)
     plan.tables |= {key: plan.tables["fx"] | {"mark": key} for key in ("next", "last")}
     both = [
