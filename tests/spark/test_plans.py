@@ -87,9 +87,8 @@ def test_one_dataset_is_opened_once_however_often_it_is_joined(
     spark: SparkSession, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[Table] = []
-    monkeypatch.setattr(
-        executor, "load_table", lambda context, table: opened.append(table) or load_table(context, table)
-    )
+    load = executor.load_table
+    monkeypatch.setattr(executor, "load_table", lambda context, table: opened.append(table) or load(context, table))
     plan = with_rates(data)
     plan.tables |= {key: plan.tables["fx"] | {"mark": key} for key in ("next", "last")}
     both = [
