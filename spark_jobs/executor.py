@@ -225,7 +225,7 @@ class Execution:
         working.columns = operation.columns_after
 
     def _update(self, working: WorkingDataset, operation: UpdateOperation) -> None:
-        part = working.collapse()
+        part = working.prepare(1 + len(operation.assignments) + len(operation.joins))
         rows = self._touch(part.frame, operation)
         new = {rows.flag: rows.touched}
         new |= {matched_flag(operation.seq, alias): f"`@w`.{quote_name(alias)} IS NOT NULL" for alias in rows.aliases}
@@ -233,14 +233,16 @@ class Execution:
         frame = update_rows(rows, operation, self._timestamp, flags, part)
         assigned = [item.column for item in operation.assignments]
         checked = tuple(dict.fromkeys((*part.checked, *list_fallible(operation.assignments))))
-        working.parts = [Part(frame, part.columns | {*assigned}, (*part.flags, *new), checked, part.depth + 1)]
+        names = part.columns | {*assigned}
+        working.parts = [Part(frame, names, (*part.flags, *new), checked, part.depth + 1, part.code)]
 
     def _delete(self, working: WorkingDataset, operation: DeleteOperation) -> None:
-        part = working.collapse()
+        part = working.prepare(1 + len(operation.joins))
         rows = self._touch(part.frame, operation)
         flags = working.register.add(part.flags, {rows.flag: rows.touched})
         frame = delete_rows(rows, self._timestamp, flags)
-        working.parts = [Part(frame, part.columns, (*part.flags, rows.flag), part.checked, part.depth + 1)]
+        held = (*part.flags, rows.flag)
+        working.parts = [replace(part, frame=frame, flags=held, depth=part.depth + 1, staged_for=None)]
 
     def _aggregate(self, working: WorkingDataset, operation: AggregateOperation, ordinal: int) -> None:
         frame = union([working.drop_flags(part) for part in working.parts])

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from spark_jobs.snapshot import Column
 
 WORKING = "@w"
+MOST_IN_ONE_METHOD = 24
+"""Assignments, conditions and joins that become one method of generated code.
+
+Spark puts all that it can into one, up to the next observation, and Java never compiles a method of more than 8,000
+bytes: every row would be interpreted.
+"""
 _names = itertools.count()
 
 
@@ -35,6 +41,8 @@ class Part:
     """Columns whose values may fail and have not been computed for all rows yet."""
     depth: int = 0
     """Operations since the rows were last at rest."""
+    code: int = 0
+    """Assignments, conditions and joins since generated code began anew."""
     staged_for: int | None = None
     """Seq of the output that these rows have been staged for, as they are."""
 
@@ -62,9 +70,18 @@ class WorkingDataset:
                     tuple(dict.fromkeys(flag for part in self.parts for flag in part.flags)),
                     tuple(dict.fromkeys(name for part in self.parts for name in part.checked)),
                     max(part.depth for part in self.parts),
+                    max(part.code for part in self.parts),
                 )
             ]
         return self.parts[0]
+
+    def prepare(self, code: int) -> Part:
+        """Return one part of all whose generated code has room for so many assignments, conditions and joins."""
+        part = self.collapse()
+        if part.code + code <= MOST_IN_ONE_METHOD:
+            return replace(part, code=part.code + code)
+        begun = part.frame.observe(_name_observation(), functions.expr("count(1)").alias("@rows"))
+        return replace(part, frame=begun, code=code)
 
     def observe(self, columns: Iterable[Column]) -> ObservedParts:
         """Return the parts with their pending flags counted by the action that reads these columns next."""
@@ -87,7 +104,7 @@ class WorkingDataset:
         if unread:
             values = ", ".join(quote_name(name) for name in unread)
             metrics.append(functions.expr(f"bit_xor(xxhash64({values}))").alias("@checked"))
-        observation = Observation(f"runtime_{next(_names)}")
+        observation = Observation(_name_observation())
         observed = part.frame.observe(observation, *metrics)
         return observed.drop(*self.register.list_columns(part.flags)), observation
 
@@ -117,6 +134,10 @@ class ObservedParts:
             for flag in part.flags:
                 self.dataset.counts[flag] = self.dataset.counts.get(flag, 0) + metrics[flag]
             self.dataset.parts[index] = replace(part, frame=self.dataset.drop_flags(part), flags=(), checked=())
+
+
+def _name_observation() -> str:
+    return f"runtime_{next(_names)}"
 
 
 def read_metrics(observation: Observation) -> dict[str, int] | None:

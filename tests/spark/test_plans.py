@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -16,6 +17,7 @@ from spark_jobs.sinks.protocol import StagedOutput
 from spark_jobs.snapshot import OutputOperation, Table
 from tests.spark.plan_builders import PlanBuilder, files, join, start, table
 
+LONGEST_COMPILED_METHOD = 8000
 TX = [("id", "bigint"), ("code", "string"), ("amount", "decimal(18,2)"), ("wide", "string")]
 
 
@@ -26,6 +28,7 @@ class FolderSinks:
         self.folder = folder
         self.calls: list[int] = []
         self.plans: list[str] = []
+        self.methods: list[int] = []
         self.scratches = 0
 
     def begin(self) -> None: ...
@@ -34,7 +37,9 @@ class FolderSinks:
         assert frame.columns == [column.name for column in output.columns]
         uri = str(self.folder / str(output.seq))
         self.calls.append(output.seq)
-        self.plans.append(frame._jdf.queryExecution().executedPlan().toString())
+        plan = frame._jdf.queryExecution().executedPlan()
+        self.plans.append(plan.toString())
+        self.methods.extend(measure_methods(frame.sparkSession, plan))
         before = self.count(output.seq, frame.sparkSession)
         frame.write.mode("append").parquet(uri)
         return StagedOutput(output.seq, self.count(output.seq, frame.sparkSession) - before, uri)
@@ -51,6 +56,14 @@ class FolderSinks:
         return str(self.folder / f"{name}-{self.scratches}")
 
     def abandon(self) -> None: ...
+
+
+def measure_methods(spark: SparkSession, plan: Any) -> list[int]:
+    """Return the bytes of the longest generated method of each stage."""
+    jvm = spark.sparkContext._jvm
+    debug = getattr(jvm.org.apache.spark.sql.execution.debug, "package$")
+    stages = getattr(debug, "MODULE$").codegenStringSeq(plan)
+    return [stages.apply(index)._3().maxMethodCodeSize() for index in range(stages.size())]
 
 
 @pytest.fixture
@@ -144,6 +157,23 @@ def test_rows_that_three_readers_need_are_copied_once(spark: SparkSession, data:
     assert sinks.scratches == 1
     assert sinks.count(50 + 10, spark) == 1000
     assert report.operations[1].rows_affected == sum(1 for index in range(1000) if index % 7 > 2)
+
+
+def test_no_generated_method_is_too_long_for_java_to_compile(spark: SparkSession, data: Path) -> None:
+    columns = [*TX, *[(f"a{index}", "decimal(18,2)") for index in range(20)]]
+    wide = [f"CAST(id % {index + 7} AS decimal(18,2)) AS a{index}" for index in range(20)]
+    spark.read.parquet(str(data / "tx")).selectExpr("*", *wide).write.parquet(str(data / "wide"))
+    plan = start(columns, files(data / "wide"))
+    for index in range(50):
+        amount = f"`@w`.`a{index % 20}`"
+        plan.update(
+            (f"a{index % 20}", "decimal(18,2)", f"CAST({amount} * 1.{index + 10} AS decimal(18,2))"),
+            where=f"`@w`.`id` % 7 = {index % 7} AND {amount} <> 3",
+        )
+    sinks = FolderSinks(data / "out")
+    execute(spark, plan.output().snapshot(), sinks)
+    assert sinks.calls == [510]
+    assert 0 < max(sinks.methods) < LONGEST_COMPILED_METHOD, sinks.methods
 
 
 def test_many_operations_run(spark: SparkSession, data: Path) -> None:
