@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from spark_jobs.snapshot import Destination, Location, Plan
 
 _TOKEN = re.compile(
-    r"\s+|/\*@[^*]*\*/"
+    r"\s+|/\*@[^*/]*\*/"
     r"|(?P<name>`(?:[^`]|``)*`)|(?P<text>'(?:[^'\\]|\\.)*')|(?P<word>[A-Za-z_]\w*)"
     r"|[0-9]+(?:\.[0-9]+)?(?:BD|L)?(?!\w)|->|(?P<sign>[()\[\],.+\-*/%<>=~!])"
     r"|(?P<foreign>.{1,40})",
@@ -33,14 +33,18 @@ CALLABLE = frozenset({
 })  # fmt: skip
 """Words that may stand before an opening bracket: functions, and operators with something in brackets behind them."""
 _MARKS_OF_COMMENTS = frozenset({"--", "/*", "*/"})
+_DEEPEST_BRACKETS = 2000
+"""More than an expression of the deepest nesting that the language allows compiles to; Spark's parser is recursive."""
+_ALIAS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LITERALS = frozenset({"date", "timestamp_ltz"})
 _CODE_IN_OPTION = re.compile(
     r"^(?:prepare)?query$|init(?:statement|sql)|dbtable|createtable|factory|class|interceptor|deserializ|callback"
-    r"|verifier|plugin|provider$|logger|script|^init$|\.impl$",
+    r"|verifier|plugin|provider$|logger|script|jaas|^init$|^hint$|\.impl$",
     re.IGNORECASE,
 )
-_OPTIONS_OF_URL = re.compile(r"[?&;]\s*([^=&;]+)=")
-_NO_TABLE_NAME = re.compile(r"[()'\";`\[\]\\,*\n]|--")
+_OPTIONS_OF_URL = re.compile(r"[?&;(,]\s*([^=&;(),]+)=")
+_NO_TABLE_NAME = re.compile(r"[()'\";`\[\]\\,*\s]|--")
+_NO_FORMATS_OF_FILES = frozenset({"jdbc", "kafka", "socket"})
 _DATABASES_INSIDE_THE_JOB = re.compile(r"\s*jdbc:(?:derby|h2|hsqldb)\b", re.IGNORECASE)
 _FORBIDDEN = frozenset({"select", "from", "table", "values", "with"})
 
@@ -52,8 +56,14 @@ def check_plan(plan: Plan) -> None:
             raise ValueError(reason)
     for location in _list_locations(plan):
         # Names of tables that are written are quoted, those that are read go to the database as they are.
-        if location.kind == "jdbc" and _NO_TABLE_NAME.search(location.table or ""):
-            raise ValueError(f"it holds a table that is no name: {shorten(location.table or '', 80)}")
+        names = [location.table or "", *_get_options(location, "schema")]
+        for name in names if location.kind == "jdbc" else ():
+            if _NO_TABLE_NAME.search(name):
+                raise ValueError(f"it holds a table that is no name: {shorten(name, 80)}")
+    for operation in plan.operations:
+        for join in operation.joins:
+            if not _ALIAS.fullmatch(join.alias):
+                raise ValueError(f"it holds an alias that is no name: {shorten(join.alias, 80)}")
     for sql in _list_sql(plan):
         if (reason := find_foreign_part(sql)) is not None:
             raise ValueError(f"it holds SQL that no expression compiles to: {shorten(reason, 80)}")
@@ -64,17 +74,23 @@ def check_plan(plan: Plan) -> None:
 
 def _find_code(place: Location | Destination) -> str | None:
     """Return why connecting to a place could run code; None when it cannot."""
-    url = place.options.get("url", "")
-    names = [*place.options, *(_OPTIONS_OF_URL.findall(url) if place.kind == "jdbc" else ())]
-    for name in names:
+    urls = _get_options(place, "url")
+    for name in (*place.options, *(name for url in urls for name in _OPTIONS_OF_URL.findall(url))):
         if _CODE_IN_OPTION.search(name.strip()) and not _is_of_s3(name):
             return f"the option '{shorten(name, 80)}' is refused: it may hold a statement or name a class to be run"
-    if place.format and not place.format.isalnum():
-        # A name with dots would be taken for a class.
+    # A name with dots would be taken for a class.
+    is_file = place.kind == "files" and place.format.lower() not in _NO_FORMATS_OF_FILES
+    if place.format and not (place.format.isalnum() and (is_file or place.kind == place.format)):
         return f"it holds an unknown format: {shorten(place.format, 80)}"
-    if _DATABASES_INSIDE_THE_JOB.match(url):
-        return f"a database inside the job is refused, because it runs code that its SQL names: {shorten(url, 80)}"
+    for url in urls:
+        if _DATABASES_INSIDE_THE_JOB.match(url):
+            return f"a database inside the job is refused, because it runs code that its SQL names: {shorten(url, 80)}"
     return None
+
+
+def _get_options(place: Location | Destination, name: str) -> list[str]:
+    """Return the values of an option: Spark takes no notice of the case of its name."""
+    return [value for key, value in place.options.items() if key.strip().lower() == name]
 
 
 def _is_of_s3(name: str) -> bool:
@@ -85,19 +101,22 @@ def _is_of_s3(name: str) -> bool:
 def find_foreign_part(sql: str) -> str | None:
     """Return the first part of a text of SQL that the compiler never writes; None when there is none."""
     before, before_kind = "", None
+    end = depth = 0
     for match in split_sql(sql):
         token, kind = match.group(), match.lastgroup
         lowered = before.lower()
+        depth += (token == "(") - (token == ")")
         if (
             kind == "foreign"
             or (token == "(" and before_kind == "name")
             or (token == "(" and before_kind == "word" and lowered not in CALLABLE)
             or (kind == "text" and before_kind == "word" and lowered not in _LITERALS | CALLABLE)
             or (kind == "word" and token.lower() in _FORBIDDEN)
-            or (before + token in _MARKS_OF_COMMENTS and sql[match.start() - 1] == before)
+            or (end == match.start() and before[-1:] + token[:1] in _MARKS_OF_COMMENTS)
+            or depth > _DEEPEST_BRACKETS
         ):
             return token if kind == "foreign" else before + token
-        before, before_kind = token, kind
+        before, before_kind, end = token, kind, match.end()
     return None
 
 

@@ -280,13 +280,16 @@ def parse_snapshot(content: bytes, sha256: str) -> Snapshot:
             hint="resolve again; a snapshot never changes after it was written",
         )
     try:
-        snapshot = build_snapshot(json.loads(content), found)
+        document = json.loads(content)
+        # Half a character, which JSON can spell, can be written nowhere.
+        json.dumps(document, ensure_ascii=False).encode()
+        snapshot = build_snapshot(document, found)
         check_plan(snapshot.plan)
         for name in (snapshot.project.id, snapshot.period.identifier):
             if not _FOLDER_NAME.fullmatch(name):
                 raise ValueError("an identifier in it is no name of a folder")
         return snapshot
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         raise JobError("SNAPSHOT_001", f"the snapshot is not one that this job can read: {error}") from error
 
 

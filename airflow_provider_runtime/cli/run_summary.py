@@ -15,6 +15,7 @@ from airflow_provider_runtime.cli.main import wants_color
 from airflow_provider_runtime.cli.tables import print_table
 from airflow_provider_runtime.core.errors import Problem
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
+from airflow_provider_runtime.core.planning.locations import hide_control_characters
 from airflow_provider_runtime.core.planning.snapshot import Snapshot
 from airflow_provider_runtime.core.rendering import render_problems
 
@@ -22,7 +23,7 @@ from airflow_provider_runtime.core.rendering import render_problems
 def print_result(result: RunResult, catalog: Path | None) -> None:
     """Print the summary of a run, or why it failed."""
     if not result.succeeded:
-        what = f"{result.period}: failed" if result.period else "failed"
+        what = f"{hide_control_characters(result.period)}: failed" if result.period else "failed"
         done = " while it published: run it again to complete that" if result.cut_short else ", nothing was published"
         click.echo(f"{what}{done}", err=True)
         shown = [add_source_line(problem, catalog) for problem in result.problems]
@@ -30,14 +31,14 @@ def print_result(result: RunResult, catalog: Path | None) -> None:
         return
     assert result.snapshot is not None
     document = result.snapshot.document
-    name, version = document["project"]["name"], document["project"]["version"]
+    name, version = hide_control_characters(document["project"]["name"]), document["project"]["version"]
     seconds = result.report["timings"].get("total_seconds", 0)
     rows_in = "" if result.rows_in is None else f", {result.rows_in} rows in"
     click.echo(f"{name} version {version}, period {result.period}: succeeded in {seconds:.1f} s{rows_in}")
     _print_operations(result.report["operations"])
     _print_outputs(result.report["outputs"])
     _print_pins(document)
-    click.echo(f"run {result.report['run_id']}, snapshot {result.snapshot_uri}")
+    click.echo(hide_control_characters(f"run {result.report['run_id']}, snapshot {result.snapshot_uri}"))
 
 
 def _print_operations(operations: Sequence[Mapping[str, Any]]) -> None:
@@ -85,8 +86,9 @@ def print_plan(snapshot: Snapshot) -> None:
     """Print what a run would read, do and write."""
     document = snapshot.document
     plan = document["plan"]
-    name = document["project"]["name"]
-    click.echo(f"{name}, period {document['period']['identifier']}, as of {document['as_of']}: nothing was run")
+    name, period = document["project"]["name"], document["period"]["identifier"]
+    # A snapshot from elsewhere may be called anything.
+    click.echo(hide_control_characters(f"{name}, period {period}, as of {document['as_of']}: nothing was run"))
     _print_pins(document)
     click.echo()
     rows = [

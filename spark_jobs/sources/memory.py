@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions
 from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
+from spark_jobs.columns import quote_name
 from spark_jobs.sources.relation import Relation
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def read_memory(spark: SparkSession, location: Location, ordinal: int) -> Relati
     text = json.dumps([dict(zip(names, values, strict=True)) for values in location.rows], ensure_ascii=False)
     parsed = functions.from_json(functions.lit(text), ArrayType(row), {"mode": "FAILFAST"})
     frame = spark.range(1).select(functions.posexplode(parsed).alias(POSITION, "row"))
-    columns = [f"`row`.`{name}` AS `{column}`" for name, column in zip(names, location.columns, strict=True)]
+    columns = [f"`row`.`{name}` AS {quote_name(column)}" for name, column in zip(names, location.columns, strict=True)]
     return Relation(
         frame.selectExpr(f"`{POSITION}`", *columns),
         location,

@@ -46,6 +46,16 @@ def test_dry_run_of_a_snapshot_shows_the_plan_and_runs_nothing(folder: Path) -> 
     assert not (folder / "catalog" / "data").exists()
 
 
+def test_dry_run_of_a_snapshot_from_elsewhere_forges_no_line(folder: Path) -> None:
+    document = json.loads(resolve(write_resolver(MONTHLY), write_project()).content)
+    document["project"]["name"] = "a\u202eb\nsucceeded \x1b[2J"
+    content = json.dumps(document).encode()
+    (folder / "s.json").write_bytes(content)
+    result = invoke("--snapshot", "s.json", "--sha256", hashlib.sha256(content).hexdigest(), "--dry-run")
+    assert "period 2026-01" in result.output
+    assert all(line.isprintable() and not line.startswith("succeeded") for line in result.output.split("\n"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [

@@ -62,6 +62,10 @@ def test_every_function_that_the_compiler_names_may_be_called() -> None:
         "1 /* reflect('a') */ + 1",
         "a /*/ 1",
         "1 --reflect('a')",
+        "concat('a', --> '\n reflect('java.lang.System', 'exit') --'\n)",
+        "length(/*@/*/ ' */ */ reflect('a') -- '\n)",
+        "1 -/*@x*/-> 1 --",
+        "(" * 2001 + "1" + ")" * 2001,
     ],
 )
 def test_what_it_never_writes_is_refused(sql: str) -> None:
@@ -99,6 +103,15 @@ POSTGRES = "jdbc:postgresql://db:5432/books"
         {"options": {"url": "JDBC:H2:mem:x;INIT=RUNSCRIPT FROM 'x'"}},
         {"options": {"url": POSTGRES}, "table": "(SELECT pg_sleep(1)) AS q"},
         {"options": {"url": POSTGRES}, "table": "a; DROP TABLE b"},
+        {"options": {"URL": "jdbc:derby:x;create=true"}},
+        {"options": {"url": POSTGRES, " Url": POSTGRES + "?socketFactory=org.Evil"}},
+        {"options": {"url": "jdbc:mysql://address=(host=h)(port=1)(queryInterceptors=a.b.C)/db"}},
+        {"options": {"url": POSTGRES, "schema": "(SELECT pg_read_file('/etc/passwd')) q, pg_catalog"}},
+        {"options": {"url": POSTGRES, "hint": "/*+ x */ (SELECT 1), /* */"}},
+        {"options": {"url": POSTGRES}, "table": "t UNION ALL SELECT usename FROM pg_shadow"},
+        {"kind": "files", "format": "jdbc", "uri": "/x", "table": None, "options": {"url": POSTGRES}},
+        {"kind": "files", "format": "kafka", "uri": "/x", "table": None},
+        {"kind": "files", "format": "avro", "uri": "/x", "table": None, "options": {"kafka.sasl.jaas.config": "x"}},
         {"kind": "files", "format": "org.evil.Source", "uri": "/x", "table": None},
         {
             "kind": "files",
@@ -112,6 +125,14 @@ POSTGRES = "jdbc:postgresql://db:5432/books"
 def test_places_that_could_run_code_are_refused(changed: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"refused|no name|unknown format"):
         check_plan(make_place(**changed))
+
+
+@pytest.mark.parametrize("alias", ["fx`, reflect('a') AS `y", "(a|a)*$", "", "a b", "ä"])
+def test_aliases_are_names(alias: str) -> None:
+    join = SimpleNamespace(alias=alias)
+    plan = SimpleNamespace(tables={}, operations=(SimpleNamespace(type="update", joins=(join,)),), input_columns=())
+    with pytest.raises(ValueError, match="alias that is no name"):
+        check_plan(cast("Plan", plan))
 
 
 @pytest.mark.parametrize(

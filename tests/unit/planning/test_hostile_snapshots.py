@@ -25,7 +25,8 @@ from tests.unit.planning.resolve_builder import MONTHLY, resolve, write_project,
 DOCUMENT: dict[str, Any] = json.loads(resolve(write_resolver(MONTHLY), write_project()).content)
 VALUES: list[Any] = [
     None, True, -1, 0, 2**70, 1.5, "", "x", "2026-13-01", "\x00", "\ud800", "a\nb", "../../etc", [], [[]], {}, {"a": 1},
-    ["x"], "reflect('java.lang.System', 'exit', 3)", "`a` OR (SELECT 1) IS NULL", "jdbc", "x" * 5000,
+    ["x"], "0001-01-01T00:00:00+14:00", float("inf"),
+    "reflect('java.lang.System', 'exit', 3)", "`a` OR (SELECT 1) IS NULL", "jdbc", "x" * 5000,
 ]  # fmt: skip
 REPORT: dict[str, Any] = {
     "snapshot_sha256": "", "attempt": 1, "status": "succeeded", "run_id": "r", "period": "2026-01",
@@ -108,6 +109,25 @@ def test_snapshot_that_asks_for_java_is_refused() -> None:
     update = next(item for item in document["plan"]["operations"] if item["type"] == "update")
     update["assignments"][0]["sql"] = "CAST(reflect('java.lang.Runtime', 'getRuntime') AS STRING)"
     with pytest.raises(JobError, match="SQL that no expression compiles to"):
+        parse_snapshot(*encode(document))
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("run_timestamp",), "0001-01-01T00:00:00+14:00"),
+        (("project", "version"), float("inf")),
+        (("project", "name"), "\ud800"),
+        (("plan", "marks", "m"), {"file": "\ud800"}),
+    ],
+)
+def test_values_that_python_cannot_hold_or_write_are_refused(place: tuple[str, ...], value: object) -> None:
+    document = copy.deepcopy(DOCUMENT)
+    holder = document
+    for key in place[:-1]:
+        holder = holder[key]
+    holder[place[-1]] = value
+    with pytest.raises(JobError, match="SNAPSHOT_001"):
         parse_snapshot(*encode(document))
 
 
