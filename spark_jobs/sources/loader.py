@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException, IllegalArgumentException
@@ -91,7 +90,7 @@ def load_table(context: SourceContext, table: Table) -> LoadedTable:
         # Rows that their own source has deleted take no part in joins, lookups and appends.
         wanted = tuple(column for column in wanted if column.name != DELETED)
     frames = [_shape_relation(context, table, wanted, relation) for relation in relations]
-    frame = reduce(lambda left, right: left.unionByName(right), frames) if frames else _make_empty(context, wanted)
+    frame = _unite(frames) if frames else _make_empty(context, wanted)
     if _is_numbered(context, table) and any(relation.position is None for relation in relations):
         frame = number_by_content(frame, [column.name for column in wanted])
     return LoadedTable(
@@ -103,6 +102,14 @@ def load_table(context: SourceContext, table: Table) -> LoadedTable:
         kept=frozenset(name for relation in relations for name in relation.frame.columns) & SYSTEM_TYPES.keys(),
         files=tuple(file for relation in relations for file in relation.files),
     )
+
+
+def _unite(frames: list[DataFrame]) -> DataFrame:
+    """Return the rows of all frames in their order; in pairs, because Spark looks at all of a plan at each step."""
+    while len(frames) > 1:
+        pairs = [frames[index : index + 2] for index in range(0, len(frames), 2)]
+        frames = [pair[0].unionByName(pair[1]) if len(pair) > 1 else pair[0] for pair in pairs]
+    return frames[0]
 
 
 def _is_numbered(context: SourceContext, table: Table) -> bool:
