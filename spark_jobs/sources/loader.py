@@ -56,7 +56,7 @@ class LoadedTable:
     kept: frozenset[str]
     """System columns that some location has."""
     files: tuple[str, ...] = ()
-    """The Parquet files that the rows are in, of a table whose rows become those of the run."""
+    """The Parquet files of a table in one place whose rows become those of the run."""
 
 
 def list_columns(table: Table) -> tuple[Wanted, ...]:
@@ -100,7 +100,7 @@ def load_table(context: SourceContext, table: Table) -> LoadedTable:
         is_small=all(relation.is_small for relation in relations),
         is_file_scan=all(relation.location.kind == "files" and not relation.is_text for relation in relations),
         kept=frozenset(name for relation in relations for name in relation.frame.columns) & SYSTEM_TYPES.keys(),
-        files=tuple(file for relation in relations for file in relation.files),
+        files=relations[0].files if len(relations) == 1 else (),
     )
 
 
