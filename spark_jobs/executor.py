@@ -42,7 +42,13 @@ from spark_jobs.sources import Credentials, LoadedTable, SourceContext, load_tab
 from spark_jobs.sources.sizes import choose_join_strategy
 from spark_jobs.sources.splits import SPLIT_SETTING, spread_files
 from spark_jobs.staging import Staging, add_columns
-from spark_jobs.system_columns import complete_loaded_rows, complete_new_rows, format_timestamp
+from spark_jobs.system_columns import (
+    complete_loaded_rows,
+    complete_new_rows,
+    format_timestamp,
+    name_values,
+    pick_unchanging,
+)
 from spark_jobs.translation import is_double_match, translate
 from spark_jobs.working import (
     WORKING,
@@ -190,14 +196,17 @@ class Execution:
         self._has_spread = spread_files(self._spark, loaded.files)
         if "_row_id" in loaded.kept:
             self._refuse_repeated_ids(loaded)
-        columns = complete_loaded_rows(loaded, self._snapshot, self._plan.input_columns)
+        values = complete_loaded_rows(loaded, self._snapshot, self._plan.input_columns)
         flags = {added_flag(0): "TRUE"}
         if "_deleted" in loaded.kept:
             flags[DELETED_BEFORE] = "`@w`.`_deleted`"
         working = WorkingDataset([], self._plan.input_columns)
-        frame = loaded.frame.alias(WORKING).selectExpr(*columns, *working.register.add((), flags).columns)
-        names = frozenset(column.name for column in self._plan.input_columns)
-        working.append(Part(frame, names, tuple(flags), depth=0 if loaded.is_file_scan else 1))
+        position = f"`@w`.{quote_name(POSITION)}"
+        made = [*name_values(values), *working.register.add((), flags).columns, position]
+        frame = loaded.frame.alias(WORKING).selectExpr(*made)
+        depth = 0 if loaded.is_file_scan else 1
+        unchanging = pick_unchanging(values)
+        working.append(Part(frame, frozenset(values), tuple(flags), depth=depth, unchanging=unchanging))
         return working
 
     def _refuse_repeated_ids(self, loaded: LoadedTable) -> None:
@@ -234,7 +243,10 @@ class Execution:
         assigned = [item.column for item in operation.assignments]
         checked = tuple(dict.fromkeys((*part.checked, *list_fallible(operation.assignments))))
         names = part.columns | {*assigned}
-        working.parts = [Part(frame, names, (*part.flags, *new), checked, part.depth + 1, part.code)]
+        flagged = (*part.flags, *new)
+        working.parts = [
+            Part(frame, names, flagged, checked, part.depth + 1, part.code, unchanging=part.unchanging)
+        ]
 
     def _delete(self, working: WorkingDataset, operation: DeleteOperation) -> None:
         part = working.prepare(1 + len(operation.joins))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import UTC
 from typing import TYPE_CHECKING
 
@@ -13,10 +13,11 @@ from spark_jobs.row_ids import POSITION, build_row_id, make_prefix
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from spark_jobs.snapshot import Column, Snapshot
+    from spark_jobs.snapshot import Column, Snapshot, Table
     from spark_jobs.sources import LoadedTable
 
 _POSITION = f"`@w`.{quote_name(POSITION)}"
+_CHANGING = ("_deleted", "_updated_at", "_labels")
 
 
 def format_timestamp(snapshot: Snapshot) -> str:
@@ -25,10 +26,10 @@ def format_timestamp(snapshot: Snapshot) -> str:
     return f"TIMESTAMP'{moment.strftime('%Y-%m-%d %H:%M:%S.%f')}Z'"
 
 
-def complete_loaded_rows(loaded: LoadedTable, snapshot: Snapshot, columns: Collection[Column]) -> list[str]:
-    """Return the SQL of the working dataset's columns over a loaded input table."""
+def complete_loaded_rows(loaded: LoadedTable, snapshot: Snapshot, columns: Collection[Column]) -> dict[str, str]:
+    """Return the SQL of each of the working dataset's columns over a loaded input table."""
     made = build_row_id(make_prefix(snapshot.run_timestamp, 0), _POSITION)
-    table, run_period = loaded.table, quote_text(snapshot.period.identifier)
+    table = loaded.table
     temporal = table.temporal
     values = {
         "_row_id": _keep(loaded, "_row_id", made),
@@ -39,13 +40,29 @@ def complete_loaded_rows(loaded: LoadedTable, snapshot: Snapshot, columns: Colle
         "_updated_at": _keep(loaded, "_updated_at", None),
         "_deleted": _keep(loaded, "_deleted", "FALSE"),
         "_labels": _keep(loaded, "_labels", "''"),
-        "_period": f"CAST(`@w`.{quote_name(temporal.period_column)} AS string)"
-        if temporal.mode == "period"
-        else run_period,
+        "_period": _find_only_period(table, snapshot.period.identifier)
+        or f"CAST(`@w`.{quote_name(temporal.period_column)} AS string)",
         "_period_from": f"CAST(`@w`.{quote_name(temporal.from_column)} AS date)",
         "_period_to": f"CAST(`@w`.{quote_name(temporal.to_column)} AS date)",
     }
-    return [_name(column, values.get(column.name, f"`@w`.{quote_name(column.name)}")) for column in columns]
+    return {column.name: values.get(column.name, f"`@w`.{quote_name(column.name)}") for column in columns}
+
+
+def pick_unchanging(values: Mapping[str, str]) -> dict[str, str]:
+    """Return those of the loaded rows' columns that no operation changes and that a row's position is enough to make."""
+    return {
+        name: value
+        for name, value in values.items()
+        if name in SYSTEM_TYPES and name not in _CHANGING and "`@w`." not in value.replace(_POSITION, "")
+    }
+
+
+def _find_only_period(table: Table, run_period: str) -> str | None:
+    """Return the period that all rows have: what is read from a location is filtered by the location's period."""
+    periods = {location.period or run_period for location in table.locations}
+    if table.temporal.mode != "period":
+        return quote_text(run_period)
+    return quote_text(periods.pop()) if len(periods) == 1 else None
 
 
 def _keep(loaded: LoadedTable, name: str, otherwise: str | None) -> str:
@@ -84,15 +101,13 @@ def complete_new_rows(
     for name in ("_period", "_period_from", "_period_to"):
         if name in grouped:
             values[name] = f"`@w`.{quote_name(name)}"
-    return [
-        _name(
-            column,
-            values.get(column.name)
-            or (f"`@w`.{quote_name(column.name)}" if column.name in present else f"CAST(NULL AS {column.type})"),
-        )
+    return name_values({
+        column.name: values.get(column.name)
+        or (f"`@w`.{quote_name(column.name)}" if column.name in present else f"CAST(NULL AS {column.type})")
         for column in columns
-    ]
+    })
 
 
-def _name(column: Column, value: str) -> str:
-    return f"{value} AS {quote_name(column.name)}"
+def name_values(values: Mapping[str, str]) -> list[str]:
+    """Return the SQL of columns with their names."""
+    return [f"{value} AS {quote_name(name)}" for name, value in values.items()]

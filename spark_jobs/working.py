@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -13,8 +13,10 @@ from pyspark.sql import Observation, functions
 
 from spark_jobs.columns import quote_name
 from spark_jobs.flags import FlagRegister
+from spark_jobs.system_columns import name_values
 
 if TYPE_CHECKING:
+    from pyspark.sql import Column as Metric
     from pyspark.sql import DataFrame
 
     from spark_jobs.snapshot import Column
@@ -45,6 +47,8 @@ class Part:
     """Assignments, conditions and joins since generated code began anew."""
     staged_for: int | None = None
     """Seq of the output that these rows have been staged for, as they are."""
+    unchanging: Mapping[str, str] = field(default_factory=dict)
+    """SQL of columns that a row's position is enough to make: an observation copies its rows without them."""
 
 
 @dataclass(slots=True)
@@ -80,7 +84,7 @@ class WorkingDataset:
         part = self.collapse()
         if part.code + code <= MOST_IN_ONE_METHOD:
             return replace(part, code=part.code + code)
-        begun = part.frame.observe(_name_observation(), functions.expr("count(1)").alias("@rows"))
+        begun = _observe(part, Observation(_name_observation()), [functions.expr("count(1)").alias("@rows")])
         return replace(part, frame=begun, code=code)
 
     def observe(self, columns: Iterable[Column]) -> ObservedParts:
@@ -105,7 +109,7 @@ class WorkingDataset:
             values = ", ".join(quote_name(name) for name in unread)
             metrics.append(functions.expr(f"bit_xor(xxhash64({values}))").alias("@checked"))
         observation = Observation(_name_observation())
-        observed = part.frame.observe(observation, *metrics)
+        observed = _observe(part, observation, metrics)
         return observed.drop(*self.register.list_columns(part.flags)), observation
 
 
@@ -134,6 +138,14 @@ class ObservedParts:
             for flag in part.flags:
                 self.dataset.counts[flag] = self.dataset.counts.get(flag, 0) + metrics[flag]
             self.dataset.parts[index] = replace(part, frame=self.dataset.drop_flags(part), flags=(), checked=())
+
+
+def _observe(part: Part, observation: Observation, metrics: Sequence[Metric]) -> DataFrame:
+    """Return a part's rows, observed; every row is copied there, so that the fewer and the narrower columns the better."""
+    if not part.unchanging:
+        return part.frame.observe(observation, *metrics)
+    observed = part.frame.drop(*part.unchanging).observe(observation, *metrics)
+    return observed.alias(WORKING).selectExpr("*", *name_values(part.unchanging))
 
 
 def _name_observation() -> str:
