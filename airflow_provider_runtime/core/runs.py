@@ -140,7 +140,9 @@ def list_slice_writes(snapshot: Mapping[str, Any], report: Mapping[str, Any]) ->
                 Problem("SNAPSHOT_001", f"the report tells of a slice of output {output['seq']}, the snapshot does not")
             )
         target = operation["slice"]
-        _check_slice_address(str(written["uri"]), f"{target['uri_prefix'].rstrip('/')}/{snapshot['period']['identifier']}/")
+        _check_slice_address(
+            str(written["uri"]), f"{target['uri_prefix'].rstrip('/')}/{snapshot['period']['identifier']}/"
+        )
         inferred = registers.get(str(output["seq"]), {}).get("definition")
         writes.append(
             SliceWrite(
@@ -208,7 +210,7 @@ def _check_report(attempt: Attempt, report: Mapping[str, Any]) -> None:
 
 
 def _check_slice_address(uri: str, folder: str) -> None:
-    """Refuse a slice that is not directly in its period's folder: what is registered there is read by other projects."""
+    """Refuse a slice that is not directly in its period's folder: other projects read what is registered."""
     if not uri.startswith(folder) or not _SLICE_NAME.fullmatch(uri.removeprefix(folder)):
         shown = hide_control_characters(uri[:200])
         message = f"the report tells of a slice at {shown}, which is not directly below {folder}"

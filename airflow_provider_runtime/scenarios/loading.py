@@ -12,7 +12,13 @@ from pydantic import ValidationError
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Kind, SourceMap
 from airflow_provider_runtime.core.catalog.documents import read_definition
-from airflow_provider_runtime.core.catalog.loader import LoadResult, find_files, finish_catalog, load_catalog, read_bytes
+from airflow_provider_runtime.core.catalog.loader import (
+    LoadResult,
+    find_files,
+    finish_catalog,
+    load_catalog,
+    read_bytes,
+)
 from airflow_provider_runtime.core.catalog.translate import translate_validation_error
 from airflow_provider_runtime.core.catalog.yaml_nodes import Document, Node
 from airflow_provider_runtime.core.catalog.yaml_source import parse_bytes

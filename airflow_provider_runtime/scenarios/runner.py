@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Literal
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.loader import LoadResult
-from airflow_provider_runtime.core.errors import Location, PeriodError, Problem, RuntimeProviderError, SnapshotError, raise_problems
+from airflow_provider_runtime.core.errors import (
+    Location,
+    PeriodError,
+    Problem,
+    RuntimeProviderError,
+    SnapshotError,
+    raise_problems,
+)
 from airflow_provider_runtime.core.model.plan import PlanColumn, PlanLocation
 from airflow_provider_runtime.core.model.scenario import Scenario
 from airflow_provider_runtime.core.moments import FIRST_MOMENT

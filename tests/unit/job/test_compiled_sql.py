@@ -176,7 +176,7 @@ def test_aliases_are_names(alias: str) -> None:
         {"url": "jdbc:mariadb://db:3306/books?useCompression=true"},
         {"url": "jdbc:sqlserver://db:1433;databaseName=books;encrypt=true;applicationName=a%20b"},
         {"url": "jdbc:oracle:thin:@//db:1521/books"},
-        {"url": "jdbc:oracle:thin:@(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=h)(PORT=1))(CONNECT_DATA=(SERVICE_NAME=b)))"},
+        {"url": "jdbc:oracle:thin:@(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=h))(CONNECT_DATA=(SERVICE_NAME=b)))"},
         {"url": "jdbc:db2://db:50000/books:currentSchema=finance;"},
         {"url": "jdbc:redshift://db:5439/books"},
         {"url": "jdbc:snowflake://account.snowflakecomputing.com/?warehouse=w&db=books"},

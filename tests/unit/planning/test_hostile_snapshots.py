@@ -133,7 +133,8 @@ def test_values_that_python_cannot_hold_or_write_are_refused(place: tuple[str, .
 
 @pytest.mark.parametrize("number", [0, -1, 2**31, 10**30])
 @pytest.mark.parametrize(
-    "place", [("project", "version"), ("plan", "settings", "definitions", 0, "version"), ("plan", "operations", 0, "seq")]
+    "place",
+    [("project", "version"), ("plan", "settings", "definitions", 0, "version"), ("plan", "operations", 0, "seq")],
 )
 def test_numbers_that_a_registry_cannot_hold_are_refused(place: tuple[Any, ...], number: int) -> None:
     document = copy.deepcopy(DOCUMENT)

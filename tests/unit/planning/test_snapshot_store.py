@@ -146,5 +146,5 @@ def test_file_that_is_too_large_is_refused_as_a_snapshot(tmp_path: Path, monkeyp
     uri = write_snapshot(snapshot, str(tmp_path))
     assert read_snapshot(uri).content == snapshot.content
     monkeypatch.setattr(snapshot_store, "MAX_SNAPSHOT_BYTES", len(snapshot.content) - 1)
-    with pytest.raises(SnapshotError, match="SNAPSHOT_001: .* it is no snapshot"):
+    with pytest.raises(SnapshotError, match=r"SNAPSHOT_001: .* it is no snapshot"):
         read_snapshot(uri)
