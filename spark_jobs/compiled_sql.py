@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from spark_jobs.errors import shorten
 
@@ -39,13 +40,19 @@ _ALIAS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LITERALS = frozenset({"date", "timestamp_ltz"})
 _CODE_IN_OPTION = re.compile(
     r"^(?:prepare)?query$|init(?:statement|sql)|dbtable|createtable|factory|class|interceptor|deserializ|callback"
-    r"|verifier|plugin|provider$|logger|script|jaas|^init$|^hint$|\.impl$",
+    r"|verifier|plugin|provider$|logger|(?<!de)script|jaas|^init$|^hint$|[._]impl$|jndi|inifile|initfile|infile|trace(?:file|dir)"
+    r"|propertiestransform|eventhandler|balancestrategy|exceptionchecker|browser|load_?extension",
     re.IGNORECASE,
 )
-_OPTIONS_OF_URL = re.compile(r"[?&;(,]\s*([^=&;(),]+)=")
+_OPTIONS_OF_URL = re.compile(r"[?&;(,:/#]\s*([^=?&;(),:/#]+)=")
 _NO_TABLE_NAME = re.compile(r"[()'\";`\[\]\\,*\s]|--")
 _NO_FORMATS_OF_FILES = frozenset({"jdbc", "kafka", "socket"})
-_DATABASES_INSIDE_THE_JOB = re.compile(r"\s*jdbc:(?:derby|h2|hsqldb)\b", re.IGNORECASE)
+DATABASES = (
+    "db2", "mariadb", "mysql", "oracle", "postgresql", "redshift", "sap", "snowflake", "sqlserver", "teradata",
+)  # fmt: skip
+"""Databases that are servers. Others run inside the job, or hand the URL on to any driver that there is."""
+_SERVER = re.compile(rf"jdbc:(?:{'|'.join(DATABASES)}):", re.IGNORECASE)
+_DIRECTORY = re.compile(r"\b(?:ldaps?|rmi|iiop|corbaname|jndi|java):", re.IGNORECASE)
 _FORBIDDEN = frozenset({"select", "from", "table", "values", "with"})
 
 
@@ -75,17 +82,24 @@ def check_plan(plan: Plan) -> None:
 def _find_code(place: Location | Destination) -> str | None:
     """Return why connecting to a place could run code; None when it cannot."""
     urls = _get_options(place, "url")
-    for name in (*place.options, *(name for url in urls for name in _OPTIONS_OF_URL.findall(url))):
-        if _CODE_IN_OPTION.search(name.strip()) and not _is_of_s3(name):
+    for name in (*place.options, *(name for url in urls for name in _list_names(url))):
+        if _CODE_IN_OPTION.search(name.strip("{} \t\r\n")) and not _is_of_s3(name):
             return f"the option '{shorten(name, 80)}' is refused: it may hold a statement or name a class to be run"
     # A name with dots would be taken for a class.
     is_file = place.kind == "files" and place.format.lower() not in _NO_FORMATS_OF_FILES
     if place.format and not (place.format.isalnum() and (is_file or place.kind == place.format)):
         return f"it holds an unknown format: {shorten(place.format, 80)}"
     for url in urls:
-        if _DATABASES_INSIDE_THE_JOB.match(url):
-            return f"a database inside the job is refused, because it runs code that its SQL names: {shorten(url, 80)}"
+        if (place.kind == "jdbc" or "jdbc:" in url.lower()) and not _SERVER.match(url):
+            return f"the database of {shorten(url, 80)} is refused; known are {', '.join(DATABASES)}"
+        if _DIRECTORY.search(unquote(url)):
+            return f"a database that a directory is asked for is refused: {shorten(url, 80)}"
     return None
+
+
+def _list_names(url: str) -> list[str]:
+    """Return the names of the options in a URL; drivers decode `%65` in them before they compare."""
+    return _OPTIONS_OF_URL.findall(url) + _OPTIONS_OF_URL.findall(unquote(url))
 
 
 def _get_options(place: Location | Destination, name: str) -> list[str]:

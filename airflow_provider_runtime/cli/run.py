@@ -103,7 +103,7 @@ def command(
             if dry_run:
                 _show_snapshot(opened, snapshot, sha256)
                 return
-            results = _run_snapshot(runner, opened, snapshot, sha256)
+            results = _run_snapshot(runner, opened, snapshot, sha256, _find_catalog(context, catalog))
         else:
             assert project is not None
             assert period is not None
@@ -202,7 +202,37 @@ def _run_periods(runner: LocalRunner, catalog: Path, request: RunRequest, regist
     return results
 
 
-def _run_snapshot(runner: LocalRunner, registry: Registry, uri: str, sha256: str | None) -> list[RunResult]:
+def _find_catalog(context: click.Context, catalog: Path) -> Path | None:
+    """Return the catalog that is at hand: a snapshot needs none, so that the default may be missing."""
+    is_default = context.get_parameter_source("catalog") is click.core.ParameterSource.DEFAULT
+    return None if is_default and not catalog.is_dir() else catalog
+
+
+def _check_calendar(catalog: Path, snapshot: Snapshot, *, allow_closed: bool) -> None:
+    """Raise PERIOD_002 when the calendar's file has closed or locked the period since the snapshot was made."""
+    from airflow_provider_runtime.core.catalog.loader import load_catalog
+    from airflow_provider_runtime.core.errors import raise_problems
+    from airflow_provider_runtime.core.planning.periods import make_period_index
+    from airflow_provider_runtime.core.planning.run_period import PeriodRules, list_period_problems
+
+    settings, wanted = snapshot.plan["settings"], snapshot.document["period"]
+    name = settings.get("calendar") or "gregorian"
+    loaded = load_catalog(catalog)
+    calendar = loaded.catalog.find_calendar(name)
+    if calendar is None:
+        if not catalog.is_dir() or loaded.catalog.is_broken("calendar", name):
+            raise_problems(loaded.problems)
+        return
+    index = make_period_index(calendar.model)
+    period = index.find_period(wanted["identifier"], wanted["level"])
+    if period is not None:
+        rules = PeriodRules(allow_closed=allow_closed or settings.get("allow_closed", False))
+        raise_problems(list_period_problems(index, period, rules, registry=None, today=period.end_date))
+
+
+def _run_snapshot(
+    runner: LocalRunner, registry: Registry, uri: str, sha256: str | None, catalog: Path | None
+) -> list[RunResult]:
     from airflow_provider_runtime.cli.local_run import make_failed_result
     from airflow_provider_runtime.cli.run_summary import print_result
     from airflow_provider_runtime.core.errors import RuntimeProviderError
@@ -210,6 +240,8 @@ def _run_snapshot(runner: LocalRunner, registry: Registry, uri: str, sha256: str
     snapshot = None
     try:
         snapshot = _read_snapshot(registry, uri, sha256)
+        if catalog is not None:
+            _check_calendar(catalog, snapshot, allow_closed=runner.allow_closed)
         result = runner.execute(snapshot, uri)
     except RuntimeProviderError as error:
         result = make_failed_result(snapshot.period_identifier if snapshot else "", error, snapshot)

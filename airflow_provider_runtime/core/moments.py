@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 EXAMPLE = "2026-02-01T00:00:00Z"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+FIRST_MOMENT = datetime(1970, 1, 1, tzinfo=UTC)
+"""Row ids count the milliseconds since then, so that no run can be earlier."""
 
 
 def read_moment(text: str) -> datetime:
@@ -18,7 +19,6 @@ def read_moment(text: str) -> datetime:
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except OverflowError:
         raise ValueError(f"'{text}' lies outside the years 1970 to 9999 in UTC") from None
-    if moment < _EPOCH:
-        # Row ids count the milliseconds since then.
+    if moment < FIRST_MOMENT:
         raise ValueError(f"'{text}' lies before 1970; a run cannot be that early")
     return moment

@@ -10,6 +10,7 @@ from typing import Any
 
 from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError, SnapshotError
 from airflow_provider_runtime.core.model.report import find_misfit
+from airflow_provider_runtime.core.planning.locations import hide_control_characters
 from airflow_provider_runtime.core.planning.system_columns import SYSTEM_COLUMN_NAMES
 from airflow_provider_runtime.core.registry.leases import describe_holder
 from airflow_provider_runtime.core.registry.ports import (
@@ -23,6 +24,7 @@ from airflow_provider_runtime.core.registry.ports import (
 )
 from airflow_provider_runtime.core.registry.slices import make_table_name
 
+_SLICE_NAME = re.compile(r"[A-Za-z0-9_-]+")
 REPORT_OPERATION_KEYS = ("seq", "type", "name", "rows_affected", "rows_after")
 
 
@@ -138,6 +140,9 @@ def list_slice_writes(snapshot: Mapping[str, Any], report: Mapping[str, Any]) ->
                 Problem("SNAPSHOT_001", f"the report tells of a slice of output {output['seq']}, the snapshot does not")
             )
         target = operation["slice"]
+        _check_slice_address(
+            str(written["uri"]), f"{target['uri_prefix'].rstrip('/')}/{snapshot['period']['identifier']}/"
+        )
         inferred = registers.get(str(output["seq"]), {}).get("definition")
         writes.append(
             SliceWrite(
@@ -202,6 +207,14 @@ def _check_report(attempt: Attempt, report: Mapping[str, Any]) -> None:
         )
     if report.get("status") != "succeeded":
         raise SnapshotError(Problem("SNAPSHOT_001", "the report does not tell of a success"))
+
+
+def _check_slice_address(uri: str, folder: str) -> None:
+    """Refuse a slice that is not directly in its period's folder: other projects read what is registered."""
+    if not uri.startswith(folder) or not _SLICE_NAME.fullmatch(uri.removeprefix(folder)):
+        shown = hide_control_characters(uri[:200])
+        message = f"the report tells of a slice at {shown}, which is not directly below {folder}"
+        raise SnapshotError(Problem("SNAPSHOT_001", message, "see who can write reports; nothing was registered"))
 
 
 def _make_definition(target: Mapping[str, Any], columns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from airflow_provider_runtime.core.model.dataset import Dataset, Table
 from airflow_provider_runtime.core.model.plan import PlanLocation
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
 from airflow_provider_runtime.core.model.scenario import ScenarioData
+from airflow_provider_runtime.core.planning.locations import hide_control_characters
 from airflow_provider_runtime.core.planning.slices import choose_slice_periods
 from airflow_provider_runtime.core.planning.snapshot_builder import LocationRequest
 from airflow_provider_runtime.core.suggest import suggest
@@ -82,8 +83,28 @@ def _make_rows(rows: tuple[dict[str, object], ...], table: Table) -> PlanLocatio
     return PlanLocation(kind="memory", columns=columns, rows=texts)
 
 
+def check_files(loaded: LoadedScenario) -> list[Problem]:
+    """Return what is wrong with the names of a scenario's files."""
+    assert loaded.scenario is not None
+    assert loaded.source is not None
+    problems = []
+    for index, entry in enumerate(loaded.scenario.data):
+        if entry.file is None:
+            continue
+        shown = hide_control_characters(entry.file)
+        hint = "rows of a table come from one of these"
+        if shown != entry.file:
+            message, hint = f"the file name '{shown}' holds a control character", "remove it"
+        elif Path(entry.file).suffix.lower() not in FILE_FORMATS:
+            message = f"'{entry.file}' is no csv, parquet or json file"
+        else:
+            continue
+        problems.append(Problem("CATALOG_002", message, hint, loaded.source.locate("data", index, "file")))
+    return problems
+
+
 def check_data(loaded: LoadedScenario, catalog: Catalog) -> list[Problem]:
-    """Return what is wrong with a scenario's data: datasets, tables and kinds of file that nobody knows."""
+    """Return what is wrong with a scenario's data: datasets and tables that nobody knows."""
     assert loaded.scenario is not None
     assert loaded.source is not None
     problems = []
@@ -96,9 +117,6 @@ def check_data(loaded: LoadedScenario, catalog: Catalog) -> list[Problem]:
         elif entry.table is not None and tables and entry.table not in tables:
             message, hint = f"dataset '{entry.dataset}' has no table '{entry.table}'", suggest(entry.table, tables)
             problems.append(Problem("CATALOG_002", message, hint, loaded.source.locate("data", index, "table")))
-        if entry.file is not None and Path(entry.file).suffix.lower() not in FILE_FORMATS:
-            message, hint = f"'{entry.file}' is no csv, parquet or json file", "rows of a table come from one of these"
-            problems.append(Problem("CATALOG_002", message, hint, loaded.source.locate("data", index, "file")))
     return problems
 
 

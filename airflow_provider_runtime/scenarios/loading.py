@@ -12,10 +12,16 @@ from pydantic import ValidationError
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Kind, SourceMap
 from airflow_provider_runtime.core.catalog.documents import read_definition
-from airflow_provider_runtime.core.catalog.loader import LoadResult, find_files, finish_catalog, load_catalog
+from airflow_provider_runtime.core.catalog.loader import (
+    LoadResult,
+    find_files,
+    finish_catalog,
+    load_catalog,
+    read_bytes,
+)
 from airflow_provider_runtime.core.catalog.translate import translate_validation_error
 from airflow_provider_runtime.core.catalog.yaml_nodes import Document, Node
-from airflow_provider_runtime.core.catalog.yaml_source import MAX_FILE_BYTES, parse_bytes
+from airflow_provider_runtime.core.catalog.yaml_source import parse_bytes
 from airflow_provider_runtime.core.errors import Location, Problem
 from airflow_provider_runtime.core.model.scenario import INLINE_KINDS, Scenario
 
@@ -50,13 +56,11 @@ def _list_files(path: Path) -> Iterator[tuple[Path, bool]]:
 
 def _read_file(file: Path, explicit: bool) -> Iterator[LoadedScenario]:
     """Yield the scenarios of a file; in a folder, files without any (a catalog's) are passed over."""
-    try:
-        with file.open("rb") as stream:
-            parsed = parse_bytes(stream.read(MAX_FILE_BYTES + 1), str(file))
-    except OSError as error:
-        message = f"file cannot be read: {(error.strerror or str(error)).lower()}"
-        yield _refuse(file, Problem("CATALOG_001", message, None, Location(file=str(file))))
+    data = read_bytes(file, str(file))
+    if not isinstance(data, bytes):
+        yield LoadedScenario(file, file.name, None, None, tuple(data.problems))
         return
+    parsed = parse_bytes(data, str(file))
     documents = [document for document in parsed.documents if _is_scenario(document)]
     if not documents and not explicit and not any(SCENARIO_LINE.search(text) for text in parsed.unread):
         return

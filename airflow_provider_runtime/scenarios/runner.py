@@ -5,21 +5,29 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from datetime import time as day_time
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.loader import LoadResult
-from airflow_provider_runtime.core.errors import Location, Problem, RuntimeProviderError, raise_problems
+from airflow_provider_runtime.core.errors import (
+    Location,
+    PeriodError,
+    Problem,
+    RuntimeProviderError,
+    SnapshotError,
+    raise_problems,
+)
 from airflow_provider_runtime.core.model.plan import PlanColumn, PlanLocation
 from airflow_provider_runtime.core.model.scenario import Scenario
+from airflow_provider_runtime.core.moments import FIRST_MOMENT
 from airflow_provider_runtime.core.planning.periods import make_period_index
+from airflow_provider_runtime.core.planning.run_period import get_moment_after
 from airflow_provider_runtime.core.planning.snapshot import Snapshot
 from airflow_provider_runtime.core.planning.snapshot_builder import LocationRequest, ResolveOptions, build_snapshot
 from airflow_provider_runtime.scenarios.compare import Mismatch
-from airflow_provider_runtime.scenarios.data import check_data, find_data, make_locations
+from airflow_provider_runtime.scenarios.data import check_data, check_files, find_data, make_locations
 from airflow_provider_runtime.scenarios.expectations import (
     WrittenOutput,
     compare_error,
@@ -103,7 +111,10 @@ class ScenarioRunner:
         from spark_jobs.snapshot import parse_snapshot
 
         sinks = MemorySinks()
-        job_snapshot = parse_snapshot(snapshot.content, snapshot.sha256)
+        try:
+            job_snapshot = parse_snapshot(snapshot.content, snapshot.sha256)
+        except JobError as error:
+            raise SnapshotError(Problem(error.code, error.message, error.hint)) from error
         try:
             execute(self._spark, job_snapshot, sinks)
         except JobError as error:
@@ -127,6 +138,7 @@ def make_snapshot(loaded: LoadedScenario, scenario: Scenario, definitions: LoadR
         entries = find_data(scenario.data, request.dataset, request.table)
         return make_locations(entries, request, chosen, loaded.file.parent)
 
+    raise_problems(check_files(loaded))
     options = ResolveOptions(
         as_of=scenario.run.as_of,
         run_timestamp=scenario.run.timestamp or find_default_timestamp(definitions.catalog, scenario),
@@ -146,4 +158,8 @@ def find_default_timestamp(catalog: Catalog, scenario: Scenario) -> datetime | N
     period = make_period_index(calendar.model).find_period(scenario.run.period, project.model.level)
     if period is None:
         return None
-    return datetime.combine(period.end_date + timedelta(days=1), day_time.min, UTC)
+    moment = get_moment_after(period)
+    if moment < FIRST_MOMENT:
+        message = f"the day after period {period.identifier} lies before 1970; a run cannot be that early"
+        raise PeriodError(Problem("PERIOD_001", message, "give the scenario a run.timestamp"))
+    return moment

@@ -27,7 +27,8 @@ outputs = [
     {{"seq": op["seq"], "destination": op["destination"]["display"], "rows": 3,
       "columns": [c["name"] for c in op["columns"]],
       "registered_dataset": (op.get("slice") or {{}}).get("dataset_name"),
-      "slice": {{"uri": op["slice"]["uri_prefix"] + "/x", "rows": 3}} if op.get("slice") else None}}
+      "slice": {{"uri": "/".join([op["slice"]["uri_prefix"], snapshot["period"]["identifier"], "x"]), "rows": 3}}
+      if op.get("slice") else None}}
     for op in snapshot["plan"]["operations"] if op["type"] == "output"
 ]
 report = {{"report_version": 1, "snapshot_sha256": value("--sha256"), "attempt": int(value("--attempt")),

@@ -38,7 +38,7 @@ def make_report() -> Report:
         run_id="run-1",
         period="2026-01",
         operations=(OperationReport(10, "update", "tag", 3, 5, 0.1), OperationReport(50, "output", "out", 5, 5, 0.2)),
-        outputs=(OutputReport(50, "lake/fx", 5, ("id", "amount"), "fx", SliceReport("file:///slices/x", 5)),),
+        outputs=(OutputReport(50, "lake/fx", 5, ("id", "amount"), "fx", SliceReport("file:///slices/2026-01/x", 5)),),
         rows_in=5,
         timings={"total_seconds": 0.3},
     )
@@ -83,7 +83,7 @@ def test_slice_of_a_report_is_registered_with_what_the_snapshot_planned() -> Non
     }
     snapshot = {"period": {"identifier": "2026-01"}, "plan": {"operations": [operation]}}
     (write,) = list_slice_writes(snapshot, make_report().to_dict())
-    assert (write.output_seq, write.uri, write.rows, write.period) == (50, "file:///slices/x", 5, "2026-01")
+    assert (write.output_seq, write.uri, write.rows, write.period) == (50, "file:///slices/2026-01/x", 5, "2026-01")
 
 
 def test_error_of_a_report_has_the_fields_of_a_problem() -> None:

@@ -19,6 +19,9 @@ TOKEN_PATTERNS = {
     "day": "[0-9]{1,3}",
 }
 
+"""Other tokens stand for any characters of an identifier."""
+_TOKEN = re.compile(r"\{(\w+)(?::[^}]*)?\}")
+
 
 def check_calendar(definition: Definition[Calendar]) -> list[Problem]:
     """Return what is wrong with a calendar."""
@@ -57,6 +60,8 @@ class _CalendarCheck:
             self._report((*path, "name"), f"level '{level.name}' is given twice", "keep one of them")
         if level.name == ANY_LEVEL:
             self._report((*path, "name"), "'any' cannot be the name of a level", "resolvers use it for all levels")
+        if (reason := _find_ambiguity(level.identifier_pattern)) is not None:
+            self._report((*path, "identifier_pattern"), f"the pattern {reason}", f"use {', '.join(TOKEN_PATTERNS)}")
         parent = level.parent_level
         if parent is None or parent in seen:
             return
@@ -121,10 +126,19 @@ class _CalendarCheck:
                 self._report(("periods", later[2], "start_date"), message, hint)
 
 
+def _find_ambiguity(pattern: str | None) -> str | None:
+    """Return why characters could belong to one token as well as to another, which takes for ever to find out."""
+    tokens = [name.lower() for name in _TOKEN.findall(pattern or "")]
+    if len(tokens) > len(set(tokens)):
+        return "holds a token twice"
+    others = [name for name in tokens if name not in TOKEN_PATTERNS]
+    return f"holds more than one token of any characters: {', '.join(others[:8])}" if len(others) > 1 else None
+
+
 def _fits_pattern(identifier: str, pattern: str | None) -> bool:
-    if pattern is None:
+    if pattern is None or _find_ambiguity(pattern) is not None:
         return True
-    parts = re.split(r"\{(\w+)(?::[^}]*)?\}", pattern)
+    parts = _TOKEN.split(pattern)
     regex = "".join(
         re.escape(part) if index % 2 == 0 else TOKEN_PATTERNS.get(part.lower(), "[A-Za-z0-9._-]+")
         for index, part in enumerate(parts)

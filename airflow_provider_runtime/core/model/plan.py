@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from airflow_provider_runtime.core.model.base import Model
+from airflow_provider_runtime.core.model.operation import MAX_SEQ
 
 
 class PlanColumn(Model):
@@ -113,7 +114,7 @@ class PlanExpression(Model):
 class PlanOperationBase(Model):
     """What all compiled operations have."""
 
-    seq: int
+    seq: int = Field(ge=1, le=MAX_SEQ)
     name: str
     mark: str
     where: str | None = None

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
 from airflow_provider_runtime.core.model.base import Model, describe_misfit
+
+RowCount = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 
 class ReportSlice(Model):
     """Where the files of a registered dataset's slice are."""
 
     uri: str
-    rows: int = Field(ge=0)
-    content: str | None = None
+    rows: RowCount
+    content: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
 
 
 class ReportOutput(Model):
@@ -22,7 +24,7 @@ class ReportOutput(Model):
 
     seq: int
     destination: str
-    rows: int = Field(ge=0)
+    rows: RowCount
     columns: tuple[str, ...]
     registered_dataset: str | None = None
     slice: ReportSlice | None = None
@@ -34,8 +36,8 @@ class ReportOperation(Model):
     seq: int
     type: str = ""
     name: str = ""
-    rows_affected: int | None = None
-    rows_after: int | None = None
+    rows_affected: RowCount | None = None
+    rows_after: RowCount | None = None
 
 
 class ReportError(Model):
@@ -62,7 +64,7 @@ class JobReport(Model):
     period: str | None = None
     operations: tuple[ReportOperation, ...] = ()
     outputs: tuple[ReportOutput, ...] = ()
-    rows_in: int | None = None
+    rows_in: RowCount | None = None
     timings: dict[str, float] = Field(default_factory=dict)
     error: ReportError | None = None
 

@@ -40,7 +40,7 @@ def read_as_pattern(value: Any) -> Any:
     if isinstance(text, str):
         try:
             re.compile(text)
-        except re.error as error:
+        except (re.error, OverflowError, RecursionError) as error:
             raise PydanticCustomError(
                 "definition", "no regular expression: {reason}", {"reason": str(error), "hint": "escape it with \\"}
             ) from None

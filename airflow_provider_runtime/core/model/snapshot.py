@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from airflow_provider_runtime.core.model.base import IDENTIFIER_PATTERN, Model, describe_misfit
+from airflow_provider_runtime.core.model.base import IDENTIFIER_PATTERN, Model, Version, describe_misfit
 from airflow_provider_runtime.core.model.period import PeriodStatus
 from airflow_provider_runtime.core.model.plan import Plan
 
@@ -19,7 +19,7 @@ class SnapshotProject(Model):
 
     id: str = Field(pattern=IDENTIFIER_PATTERN)
     name: str
-    version: int
+    version: Version
 
 
 class SnapshotPeriod(Model):
@@ -57,7 +57,7 @@ class SnapshotDefinition(Model):
 
     kind: str
     id: str
-    version: int
+    version: Version
     digest: str
 
 

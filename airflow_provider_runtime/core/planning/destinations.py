@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
@@ -17,7 +18,8 @@ from airflow_provider_runtime.core.suggest import suggest
 
 DEFAULT_SANDBOX = "sandbox"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\u0085\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_CONTROL = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Unicode's categories of what is not seen, or changes how its neighbours are seen."""
 
 
 class _UnresolvedError(Exception):
@@ -164,7 +166,7 @@ def join_uri(catalog: Catalog, prefix: str | None, relative: str) -> str:
 def _check_path(path: str, key: str, *, is_bounded: bool = True) -> None:
     """Refuse a path that could lead out of the folder that it is taken below."""
     reason = None
-    if _CONTROL.search(path):
+    if _holds_control(path):
         reason = "holds a control character"
     elif "\\" in path:
         reason = "holds a backslash"
@@ -172,18 +174,22 @@ def _check_path(path: str, key: str, *, is_bounded: bool = True) -> None:
         reason = "is absolute"
     elif is_bounded and leads_out(path):
         reason = "holds '..'"
-    elif not path.strip("/. "):
+    elif not re.sub(rf"^{_SCHEME.pattern}", "", path).strip("/. "):
         reason = "names no folder"
     if reason is not None:
         hint = "write a path below the datasource's prefix" if is_bounded else "write a plain path or URI"
         raise _UnresolvedError(f"the {key} {reason}", key, hint)
 
 
+def _holds_control(text: str) -> bool:
+    return any(unicodedata.category(character) in _CONTROL for character in text)
+
+
 def _check_name(name: str, key: str) -> None:
     """Refuse names of database tables that are empty or hold control characters."""
     if not name.strip():
         raise _UnresolvedError(f"the {key} is empty", key, f"write a {key}")
-    if _CONTROL.search(name):
+    if _holds_control(name):
         raise _UnresolvedError(f"the {key} holds a control character", key, "remove it")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypedDict
 
@@ -72,12 +72,13 @@ def _find_timestamp(checked: CheckedProject, period: str | None) -> datetime:
     if period is None:
         return datetime.now(UTC).replace(microsecond=0)
     from airflow_provider_runtime.core.planning.periods import make_period_index
+    from airflow_provider_runtime.core.planning.run_period import get_moment_after
 
     project = checked.definition.model
     calendar = checked.catalog.find_calendar(project.calendar)
     assert calendar is not None
     found = make_period_index(calendar.model).get_period(period, project.level)
-    return datetime.combine(found.end_date + timedelta(days=1), time(), UTC)
+    return get_moment_after(found)
 
 
 def make_explanation(checked: CheckedProject, compiled: CompiledOperations, period: str | None = None) -> Explanation:

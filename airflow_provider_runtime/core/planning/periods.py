@@ -13,6 +13,7 @@ from calendar import monthrange
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from difflib import get_close_matches
+from itertools import islice
 
 from airflow_provider_runtime.core.errors import PeriodError, Problem
 from airflow_provider_runtime.core.model.period import Calendar, Period
@@ -20,6 +21,7 @@ from airflow_provider_runtime.core.model.period import Calendar, Period
 GREGORIAN_ID = "gregorian"
 GREGORIAN_LEVELS = ("year", "quarter", "month", "day")
 RANGE_SEPARATOR = ".."
+MOST_IN_RANGE = 10_000
 _SHOWN = 8
 _LONGEST_SHOWN = 80
 
@@ -112,7 +114,11 @@ class PeriodIndex(ABC):
                 f"the range {text!r} ends before it begins",
                 f"write {last.identifier}{RANGE_SEPARATOR}{first.identifier}",
             )
-        return tuple(self.iterate(level, first.start_date, last.start_date))
+        found = tuple(islice(self.iterate(level, first.start_date, last.start_date), MOST_IN_RANGE + 1))
+        if len(found) > MOST_IN_RANGE:
+            message = f"the range {text!r} holds more than {MOST_IN_RANGE} periods"
+            raise self._error(message, f"{first.identifier}{RANGE_SEPARATOR}{found[-2].identifier} would be the most")
+        return found
 
     def _require_level(self, level: str) -> None:
         if level not in self.levels:

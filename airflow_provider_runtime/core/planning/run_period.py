@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime, time, timedelta
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
@@ -91,6 +91,13 @@ def explain_reopening(index: PeriodIndex, found: FoundStatus) -> str:
         return f"set the status of {found.period.identifier} in the file of calendar '{index.calendar_id}'"
     calendar = "" if index.calendar_id == GREGORIAN.id else f" --calendar {index.calendar_id}"
     return f"reopen {found.period.identifier} with `airflow-runtime periods{calendar} --reopen`"
+
+
+def get_moment_after(period: Period) -> datetime:
+    """Return the first moment after a period; PERIOD_001 when it ends on the last day that there is."""
+    if period.end_date == date.max:
+        raise PeriodError(Problem("PERIOD_001", f"there is no day after period {period.identifier}", "choose another"))
+    return datetime.combine(period.end_date + timedelta(days=1), time(), UTC)
 
 
 def get_run_period(index: PeriodIndex, identifier: str, project: Definition[Project]) -> Period:

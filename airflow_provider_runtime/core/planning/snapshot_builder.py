@@ -356,7 +356,7 @@ class _Builder:
         return {
             "snapshot_version": SNAPSHOT_VERSION,
             "run_id": self.options.run_id or str(uuid.uuid4()),
-            "run_timestamp": context.run_timestamp.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "run_timestamp": context.run_timestamp.replace(tzinfo=None).isoformat() + "Z",
             "project": {
                 "id": project.id,
                 "name": project.name,

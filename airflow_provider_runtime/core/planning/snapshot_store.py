@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import re
+import stat
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,8 @@ from airflow_provider_runtime.core.planning.snapshot import Snapshot
 
 _DIGEST_NAME = re.compile(r"([0-9a-f]{64})\.json", re.IGNORECASE)
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.IGNORECASE)
+
+MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024
 
 
 class Storage(Protocol):
@@ -34,7 +37,13 @@ class LocalStorage:
 
     def read_bytes(self, uri: str) -> bytes:
         """Return a file's content."""
-        return _local_path(uri).read_bytes()
+        path = _local_path(uri)
+        mode = path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            # A pipe may never be written to, a device may never end.
+            raise SnapshotError(Problem("SNAPSHOT_001", f"{uri} is no regular file", "name a snapshot's file"))
+        with path.open("rb") as file:
+            return file.read(MAX_SNAPSHOT_BYTES + 1)
 
     def write_once(self, uri: str, content: bytes) -> None:
         """Write a file under a name of its own and link it to its place, so that nobody sees a part of it."""
@@ -110,6 +119,9 @@ def read_snapshot(
     except OSError as error:
         message = f"the snapshot {uri} cannot be read: {error.strerror or error}"
         raise InfrastructureError(Problem("INFRA_001", message, "try again when the store can be read")) from error
+    if len(content) > MAX_SNAPSHOT_BYTES:
+        message = f"{uri} is larger than {MAX_SNAPSHOT_BYTES // 2**20} MiB: it is no snapshot"
+        raise SnapshotError(Problem("SNAPSHOT_001", message, "name a snapshot's file"))
     named = _DIGEST_NAME.fullmatch(uri.rsplit("/", 1)[-1])
     expected = {digest.lower() for digest in (sha256, named[1] if named else None) if digest}
     if not expected:

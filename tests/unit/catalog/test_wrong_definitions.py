@@ -416,6 +416,23 @@ CALENDAR_CASES = [
         "pattern", calendar(YEAR, '{name: year, identifier_pattern: "FY{year}"}'), "CATALOG_002", 5, "Y26", "'FY{year}'"
     ),
     Wrong(
+        "pattern with a token twice",
+        calendar(YEAR, '{name: year, identifier_pattern: "' + "{x}" * 12 + '!"}').replace("Y26", "a" * 150),
+        "CATALOG_002",
+        3,
+        '"' + "{x}" * 12 + '!"',
+        "holds a token twice",
+        "use year",
+    ),
+    Wrong(
+        "pattern with several tokens of any characters",
+        calendar(YEAR, '{name: year, identifier_pattern: "{year}{a}{b}"}'),
+        "CATALOG_002",
+        3,
+        '"{year}{a}{b}"',
+        "more than one token of any characters: a, b",
+    ),
+    Wrong(
         "built-in id", "calendar: {id: gregorian, levels: [{name: day}]}\n", "CATALOG_003", 1, "gregorian", "built in"
     ),
 ]

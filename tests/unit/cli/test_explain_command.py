@@ -135,6 +135,16 @@ def test_wrong_project_raises_its_problems(catalog: Path) -> None:
     assert [problem.code for problem in caught.value.problems] == ["JOIN_008"]
 
 
+@pytest.mark.parametrize("period", ["0001-01", "0999-12", "9999-11"])
+def test_periods_at_the_edge_of_the_calendar_are_explained(catalog: Path, period: str) -> None:
+    assert run(catalog, "--period", period).exit_code == 0
+
+
+def test_period_without_a_day_after_it_is_refused_in_words(catalog: Path) -> None:
+    with pytest.raises(RuntimeProviderError, match=r"PERIOD_001: there is no day after period 9999-12"):
+        run(catalog, "--period", "9999-12")
+
+
 def test_unknown_period_raises_period_error(catalog: Path) -> None:
     with pytest.raises(RuntimeProviderError) as caught:
         run(catalog, "--period", "2026-13")

@@ -46,6 +46,39 @@ def test_dry_run_of_a_snapshot_shows_the_plan_and_runs_nothing(folder: Path) -> 
     assert not (folder / "catalog" / "data").exists()
 
 
+CALENDAR = """---
+calendar:
+  id: fiscal
+  levels: [{{name: year}}, {{name: month, parent_level: year}}]
+  periods:
+    - {{identifier: FY26, level: year, start_date: 2026-01-01, end_date: 2026-12-31, status: {year}}}
+    - {{identifier: 2026-01, level: month, parent: FY26, start_date: 2026-01-01, end_date: 2026-01-31, status: {month}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("statuses", "options", "reason"),
+    [
+        ({"month": "locked"}, ("--allow-closed",), "period 2026-01 is locked in the calendar's file"),
+        ({"month": "closed"}, (), "period 2026-01 is closed in the calendar's file"),
+        ({"year": "locked"}, (), "period 2026-01 lies in FY26, which is locked in the calendar's file"),
+        ({"month": "locked"}, ("--catalog", "elsewhere"), "catalog folder does not exist"),
+    ],
+)
+def test_snapshot_does_not_run_for_a_period_that_its_calendar_has_closed_since(
+    folder: Path, statuses: dict[str, str], options: tuple[str, ...], reason: str
+) -> None:
+    text = "---\n".join([PLACES, DATASETS, write_resolver(MONTHLY), write_project(calendar="fiscal")])
+    everything = folder / "catalog" / "all.yaml"
+    everything.write_text(text + CALENDAR.format(year="open", month="open"), encoding="utf-8")
+    resolve = ["resolve", "--project", "conversion", "--period", "2026-01", "--output", "store/"]
+    uri = CliRunner().invoke(root_command, resolve).stderr.split()[2]
+    everything.write_text(text + CALENDAR.format(**{"year": "open", "month": "open"} | statuses), encoding="utf-8")
+    result = invoke("--snapshot", uri, "--master", "sc://127.0.0.1:1", *options)
+    assert result.exit_code == 1
+    assert reason in result.output
+
+
 def test_dry_run_of_a_snapshot_from_elsewhere_forges_no_line(folder: Path) -> None:
     document = json.loads(resolve(write_resolver(MONTHLY), write_project()).content)
     document["project"]["name"] = "a\u202eb\nsucceeded \x1b[2J"

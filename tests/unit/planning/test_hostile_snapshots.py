@@ -131,6 +131,21 @@ def test_values_that_python_cannot_hold_or_write_are_refused(place: tuple[str, .
         parse_snapshot(*encode(document))
 
 
+@pytest.mark.parametrize("number", [0, -1, 2**31, 10**30])
+@pytest.mark.parametrize(
+    "place",
+    [("project", "version"), ("plan", "settings", "definitions", 0, "version"), ("plan", "operations", 0, "seq")],
+)
+def test_numbers_that_a_registry_cannot_hold_are_refused(place: tuple[Any, ...], number: int) -> None:
+    document = copy.deepcopy(DOCUMENT)
+    holder: Any = document
+    for key in place[:-1]:
+        holder = holder[key]
+    holder[place[-1]] = number
+    with pytest.raises(SnapshotError, match="SNAPSHOT_001"):
+        Snapshot.from_content(*encode(document))
+
+
 @pytest.mark.parametrize("name", ["../../elsewhere", "a/b", "", "..", "a\nb", "2026-01\n", ".hidden"])
 @pytest.mark.parametrize("place", [("period", "identifier"), ("project", "id")])
 def test_snapshot_whose_period_or_project_would_leave_its_folder_is_refused(place: tuple[str, str], name: str) -> None:

@@ -211,3 +211,11 @@ def test_identifier_that_is_long_or_a_range_is_refused_in_short() -> None:
     index = make_period_index(make_fiscal_calendar())
     assert len(get_hint(index, "FY" * 100_000)) < 300
     assert "name one period" in get_hint(INDEX, "2026-01..2026-02", "month")
+
+
+def test_range_of_more_periods_than_anybody_runs_is_refused_with_the_most() -> None:
+    with pytest.raises(PeriodError, match="holds more than 10000 periods") as caught:
+        INDEX.list_range("0001-01..9999-12", "month")
+    hint = caught.value.problems[0].hint or ""
+    most = hint.split()[0]
+    assert len(INDEX.list_range(most, "month")) == 10_000

@@ -64,7 +64,8 @@ def write_consumer(reference: str = "Converted GL", pin: int | None = None, leve
 def publish(registry: Registry, snapshot: Snapshot, rows: int = 3) -> str:
     """Register what a run of this snapshot would have written, and return the slice's address."""
     attempt = begin_attempt(registry, snapshot.document, snapshot.sha256)
-    uri = f"/slices/{snapshot.period_identifier}/{attempt.token}"
+    (output,) = [operation for operation in snapshot.plan["operations"] if operation["type"] == "output"]
+    uri = f"{output['slice']['uri_prefix']}/{snapshot.period_identifier}/{attempt.token}"
     report = {
         "snapshot_sha256": snapshot.sha256,
         "attempt": attempt.token,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import threading
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_runtime.core.errors import SnapshotError
+from airflow_provider_runtime.core.planning import snapshot_store
 from airflow_provider_runtime.core.planning.snapshot import Snapshot, encode_canonical
 from airflow_provider_runtime.core.planning.snapshot_store import LocalStorage, read_snapshot, write_snapshot
 
@@ -129,3 +131,20 @@ def test_snapshot_that_is_none_is_refused(tmp_path: Path, content: bytes) -> Non
 def test_snapshot_that_is_not_there_is_a_problem(tmp_path: Path, name: str) -> None:
     with pytest.raises(SnapshotError):
         read_snapshot(name if "://" in name else str(tmp_path / name), "0" * 64, LocalStorage())
+
+
+@pytest.mark.parametrize("name", ["pipe", "zero"])
+def test_file_that_never_ends_is_refused_as_a_snapshot(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    with pytest.raises(SnapshotError, match=r"SNAPSHOT_001: .* is no regular file"):
+        read_snapshot(str(tmp_path / name), "a" * 64)
+
+
+def test_file_that_is_too_large_is_refused_as_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = Snapshot.from_document(DOCUMENT)
+    uri = write_snapshot(snapshot, str(tmp_path))
+    assert read_snapshot(uri).content == snapshot.content
+    monkeypatch.setattr(snapshot_store, "MAX_SNAPSHOT_BYTES", len(snapshot.content) - 1)
+    with pytest.raises(SnapshotError, match=r"SNAPSHOT_001: .* it is no snapshot"):
+        read_snapshot(uri)

@@ -876,6 +876,28 @@ OUTPUTS = [
         "below",
         "destination.path",
     ),
+    *(
+        wrong(
+            f"invisible_{character}_in_path",
+            "OUTPUT_002",
+            output(destination=TO_LAKE % f'«"a\\u{character}b"'),
+            "control character",
+            "below",
+            "destination.path",
+        )
+        for character in ("0007", "009b", "061c", "200b", "200f", "2028", "202e")
+    ),
+    *(
+        wrong(
+            f"root_as_{name}",
+            "OUTPUT_002",
+            output(destination=f"{{type: parquet, path: «'{root}'}}"),
+            "names no folder",
+            "plain path",
+            "destination.path",
+        )
+        for name, root in (("path", "/"), ("uri", "file:///"), ("store", "s3a://"))
+    ),
     wrong(
         "parent_table",
         "OUTPUT_002",

@@ -41,7 +41,7 @@ def make_report(of: Attempt, **changes: Any) -> dict[str, Any]:
         "rows": 3,
         "columns": ["journal"],
         "registered_dataset": "FX Result",
-        "slice": {"uri": "file:/slices/ds-id/1", "rows": 3},
+        "slice": {"uri": "file:/slices/ds-id/2026-01/1", "rows": 3},
     }
     report = {
         "snapshot_sha256": SHA,
@@ -81,6 +81,34 @@ def test_finish_with_a_report_of_something_else_is_refused(changes: dict[str, An
     attempt = begin_attempt(registry, snapshot, SHA)
     with pytest.raises(SnapshotError, match="SNAPSHOT_001"):
         finish_attempt(registry, attempt, snapshot, make_report(attempt, **changes))
+    assert registry.list_datasets() == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"uri": "s3a://attacker/forged"},
+        {"uri": "file:///etc/anything"},
+        {"uri": "file:/slices/ds-id/2026-02/1"},
+        {"uri": "file:/slices/ds-id/2026-01"},
+        {"uri": "file:/slices/ds-id/2026-01/"},
+        {"uri": "file:/slices/ds-id/2026-01/.."},
+        {"uri": "file:/slices/ds-id/2026-01/../../other"},
+        {"uri": "file:/slices/ds-id/2026-01/a/b"},
+        {"uri": "file:/slices/ds-id/2026-01/{a,b}"},
+        {"uri": "file:/slices/ds-id/2026-01/a\n"},
+        {"rows": -1},
+        {"rows": 10**30},
+        {"content": "no digest"},
+    ],
+)
+def test_slice_that_the_job_cannot_have_written_is_not_registered(changes: dict[str, Any]) -> None:
+    registry, snapshot = MemoryRegistry(), make_snapshot()
+    attempt = begin_attempt(registry, snapshot, SHA)
+    report = make_report(attempt)
+    report["outputs"][0]["slice"] |= changes
+    with pytest.raises(SnapshotError, match="SNAPSHOT_001"):
+        finish_attempt(registry, attempt, snapshot, report)
     assert registry.list_datasets() == []
 
 

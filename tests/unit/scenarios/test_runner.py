@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import NoReturn
 from xml.etree import ElementTree
@@ -98,6 +99,59 @@ def test_data_for_an_unknown_dataset_or_table_is_refused_with_a_hint(tmp_path: P
     [result] = run(write(tmp_path, expression='"1"', more=more))
     assert "dataset 'ordres', which is not defined" in result.message
     assert "no table 'lines'" in result.message
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("/etc/passwd", "'/etc/passwd' is no csv, parquet or json file"),
+        ("rows", "'rows' is no csv, parquet or json file"),
+        ('"\\0.csv"', "holds a control character"),
+        ('"a\\nb.csv"', "holds a control character"),
+    ],
+)
+def test_a_file_that_cannot_hold_rows_stops_its_own_scenario_only(tmp_path: Path, name: str, said: str) -> None:
+    data = f"data: [{{dataset: orders, file: {name}}}]"
+    write(tmp_path, expression='"1"', more=f"{data}\nexpect: {{outputs: [{{operation: 10, row_count: 1}}]}}")
+    write(tmp_path, name="second", more="expect: {error: {code: EXPR_002}}")
+    refused, passed = run(tmp_path)
+    assert (refused.status, passed.status) == ("error", "passed")
+    assert said in refused.message
+    assert [(problem.code, problem.location.line) for problem in refused.problems] == [("CATALOG_002", 19)]
+
+
+@pytest.mark.parametrize(
+    ("period", "said"),
+    [("9999-12", "no day after period 9999-12"), ("0001-01", "before 1970"), ("1969-11", "before 1970")],
+)
+def test_a_period_without_a_day_to_run_on_is_refused_in_words(tmp_path: Path, period: str, said: str) -> None:
+    path = write(tmp_path, expression='"1"', more="expect: {snapshot: {input_dataset_version: 1}}")
+    path.write_text(path.read_text().replace("2026-01", period))
+    [result] = run(path)
+    assert result.status == "error"
+    assert [problem.code for problem in result.problems] == ["PERIOD_001"]
+    assert said in result.message
+
+
+def test_a_period_of_old_is_run_at_the_time_that_is_given(tmp_path: Path) -> None:
+    path = write(tmp_path, expression='"1"', more="expect: {snapshot: {input_dataset_version: 1}}")
+    path.write_text(path.read_text().replace("period: 2026-01", "period: 0001-01, timestamp: 1970-01-01"))
+    [result] = run(path)
+    assert result.status == "passed", result.message
+
+
+def test_a_pattern_that_would_search_for_ever_is_stopped(tmp_path: Path) -> None:
+    [result] = run(write(tmp_path, more='expect: {error: {code: EXPR_002, message: "^(.*.*)*.*.*.*.*ZZ$"}}'))
+    assert result.status == "error"
+    assert "takes too long" in result.message
+
+
+@pytest.mark.parametrize("name", ["pipe.yaml", "zero.yaml"])
+def test_a_file_that_never_ends_is_refused(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+    (tmp_path / "zero.yaml").symlink_to("/dev/zero")
+    [result] = run(tmp_path / name)
+    assert "not a regular file" in result.message
 
 
 def test_a_snapshot_expectation_needs_no_spark(tmp_path: Path) -> None:
