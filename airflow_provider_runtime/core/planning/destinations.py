@@ -17,6 +17,7 @@ from airflow_provider_runtime.core.suggest import suggest
 
 DEFAULT_SANDBOX = "sandbox"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_STAGING = re.compile(r"(^|/)\.[^/]+\.runtime(/|$)", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u0085\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
@@ -174,6 +175,8 @@ def _check_path(path: str, key: str, *, is_bounded: bool = True) -> None:
         reason = "holds '..'"
     elif not path.strip("/. "):
         reason = "names no folder"
+    elif _STAGING.search(path):
+        reason = "names a folder like those in which outputs are staged (.NAME.runtime)"
     if reason is not None:
         hint = "write a path below the datasource's prefix" if is_bounded else "write a plain path or URI"
         raise _UnresolvedError(f"the {key} {reason}", key, hint)

@@ -86,7 +86,8 @@ def _check_apart(context: OperationContext, operation: OutputOperation, destinat
         met = describe_overlap(destination, earlier)
         if met is not None:
             message = f"output {operation.seq} meets output {seq}: it {met}"
-            hint = "give every output a place of its own"
+            is_unsure = met.startswith("may be")
+            hint = "name the schema in both" if is_unsure else "give every output a place of its own"
             context.report("OUTPUT_002", message, ("arguments", "destination"), hint)
             break
     context.project.written[operation.seq] = destination
