@@ -16,6 +16,7 @@ from airflow_provider_runtime.core.planning.locations import leads_out, make_uri
 from airflow_provider_runtime.core.suggest import suggest
 
 DEFAULT_SANDBOX = "sandbox"
+POSTGRES_NAME_BYTES = 63
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _STAGING = re.compile(r"(^|/)\.[^/]+\.runtime(/|$)", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u0085\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -80,6 +81,7 @@ def _resolve_inline_jdbc(destination: Destination) -> PlanDestination:
             "a JDBC destination needs the option url", "options", "or name a datasource of type jdbc"
         )
     table = _qualify(destination.table, destination.schema_)
+    _check_kept(destination.options["url"], table)
     return PlanDestination(
         kind="jdbc", format="jdbc", table=table, options=dict(destination.options), display=f"jdbc/{table}"
     )
@@ -122,12 +124,13 @@ def _resolve_in_datasource(catalog: Catalog, destination: Destination) -> PlanDe
 def _write_table(datasource: Datasource, name: str, destination: Destination) -> PlanDestination:
     _check_name(name, "table")
     table = _qualify(name, destination.schema_ or datasource.options.get("schema"))
-    options = {key: value for key, value in datasource.options.items() if key != "schema"}
+    options = {key: value for key, value in datasource.options.items() if key != "schema"} | destination.options
+    _check_kept(options.get("url", ""), table)
     return PlanDestination(
         kind="jdbc",
         format="jdbc",
         table=table,
-        options=options | destination.options,
+        options=options,
         credential_ref=datasource.credential_ref,
         display=f"{datasource.id}/{table}",
     )
@@ -188,6 +191,21 @@ def _check_name(name: str, key: str) -> None:
         raise _UnresolvedError(f"the {key} is empty", key, f"write a {key}")
     if _CONTROL.search(name):
         raise _UnresolvedError(f"the {key} holds a control character", key, "remove it")
+
+
+def _check_kept(url: str, table: str) -> None:
+    """Refuse a name that the database would cut, so that the job would not find its own table again."""
+    if any(is_cut_by_database(url, name) for name in table.split(".", 1)):
+        raise _UnresolvedError(
+            f"the table '{table}' has a name of more than {POSTGRES_NAME_BYTES} bytes, which PostgreSQL cuts",
+            "table",
+            "write a shorter name",
+        )
+
+
+def is_cut_by_database(url: str, name: str) -> bool:
+    """Tell whether a name is longer than what its database keeps of one."""
+    return url.casefold().startswith("jdbc:postgresql:") and len(name.encode()) > POSTGRES_NAME_BYTES
 
 
 def _qualify(table: str, schema: str | None) -> str:

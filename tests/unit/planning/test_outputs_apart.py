@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.planning.project_builder import check_operations, output
+from tests.unit.planning.project_builder import check_operations, output, update
 
 LAKE = "{datasource_id: lake, table: out}"
 DWH = "{datasource_id: dwh, table: out}"
@@ -44,6 +44,31 @@ def test_table_whose_schema_only_the_database_knows() -> None:
         assert problem.code == "OUTPUT_002"
         assert problem.message.startswith("output 20 meets output 10: it may be the table jdbc/")
         assert problem.hint == "name the schema in both"
+
+
+@pytest.mark.parametrize(
+    ("destination", "is_cut"),
+    [
+        (f"{{datasource_id: dwh, table: {'a' * 63}}}", False),
+        (f"{{datasource_id: dwh, table: {'a' * 64}}}", True),
+        (f"{{datasource_id: dwh, table: {'ä' * 32}}}", True),
+        (f"{{datasource_id: dwh, table: t, schema: {'a' * 64}}}", True),
+        (INLINE.replace("table: t", f"table: s.{'a' * 64}"), True),
+        (INLINE.replace("table: t", f"table: {'a' * 64}").replace("postgresql", "mysql"), False),
+    ],
+)
+def test_name_that_postgresql_would_cut(destination: str, *, is_cut: bool) -> None:
+    problems = check_operations(output(", columns: [_period]", destination=destination)).problems
+    assert [problem.code for problem in problems] == ["OUTPUT_002"] * is_cut
+    assert all("more than 63 bytes" in problem.message for problem in problems)
+
+
+def test_column_that_postgresql_would_cut() -> None:
+    long = "a" * 64
+    change = update("amount", long)
+    (problem,) = check_operations(change, output(f", columns: [_period, {long}]", destination=DWH)).problems
+    assert (problem.code, problem.location.field) == ("OUTPUT_002", "operations[1].arguments.columns")
+    assert check_operations(change, output(f", columns: [_period, {long}]", destination=LAKE)).problems == ()
 
 
 @pytest.mark.parametrize("path", [".out.runtime", "x/.A.Runtime/staging", "./.out.runtime/"])
