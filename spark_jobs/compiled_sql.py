@@ -48,7 +48,8 @@ _OPTIONS_OF_URL = re.compile(r"[?&;(,:/#]\s*([^=?&;(),:/#]+)=")
 _NO_TABLE_NAME = re.compile(r"[()'\";`\[\]\\,*\s]|--")
 _NO_FORMATS_OF_FILES = frozenset({"jdbc", "kafka", "socket"})
 DATABASES = (
-    "db2", "mariadb", "mysql", "oracle", "postgresql", "redshift", "sap", "snowflake", "sqlserver", "teradata",
+    "as400", "clickhouse", "db2", "exa", "mariadb", "mysql", "netezza", "oracle", "postgresql", "presto", "redshift",
+    "sap", "snowflake", "sqlserver", "sybase", "teradata", "trino", "vertica",
 )  # fmt: skip
 """Databases that are servers. Others run inside the job, or hand the URL on to any driver that there is."""
 _SERVER = re.compile(rf"jdbc:(?:{'|'.join(DATABASES)}):", re.IGNORECASE)

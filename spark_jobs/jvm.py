@@ -100,6 +100,10 @@ class HadoopStorage:
         with _as_os_errors():
             return bool(self._files.exists(self._path(uri)))
 
+    def is_link(self, uri: str) -> bool:
+        """Object stores have no links, and Hadoop has switched off those of HDFS."""
+        return False
+
     def make_folder(self, uri: str) -> None:
         """Make a folder and those above it, where they are missing."""
         with _as_os_errors():

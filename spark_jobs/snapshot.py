@@ -63,6 +63,11 @@ class Location:
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str | None, ...], ...] = ()
 
+    @property
+    def place(self) -> str:
+        """The files' address as people write it, without the escapes of what is no pattern."""
+        return re.sub(r"\\(.)", r"\1", self.uri)
+
 
 @dataclass(frozen=True, slots=True)
 class Temporal:

@@ -12,6 +12,7 @@ import hashlib
 import os
 import secrets
 import shutil
+import stat
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -45,6 +46,9 @@ class Storage(Protocol):
 
     def exists(self, uri: str) -> bool:
         """Tell whether there is a file or a folder."""
+
+    def is_link(self, uri: str) -> bool:
+        """Tell whether this is a symbolic link: what it leads to belongs to somebody else."""
 
     def make_folder(self, uri: str) -> None:
         """Make a folder and those above it, where they are missing."""
@@ -145,6 +149,10 @@ class LocalStorage:
         """Tell whether there is a file or a folder."""
         return os.path.lexists(get_local_path(uri))
 
+    def is_link(self, uri: str) -> bool:
+        """Tell whether this is a symbolic link: what it leads to belongs to somebody else."""
+        return os.path.islink(get_local_path(uri))
+
     def make_folder(self, uri: str) -> None:
         """Make a folder and those above it, where they are missing."""
         os.makedirs(get_local_path(uri), exist_ok=True)
@@ -186,8 +194,12 @@ class LocalStorage:
             return file.read()
 
     def write_bytes(self, uri: str, content: bytes) -> None:
-        """Write a file that appears with its whole content or not at all."""
+        """Write a file that appears with its whole content or not at all; a pipe, device or link is written into."""
         path = get_local_path(uri)
+        if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
+            with open(path, "wb") as file:
+                file.write(content)
+            return
         folder, name = os.path.split(path)
         os.makedirs(folder or ".", exist_ok=True)
         aside = os.path.join(folder, f".{name}.{secrets.token_hex(4)}")

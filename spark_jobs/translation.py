@@ -118,7 +118,7 @@ def _find_table_of_file(plan: Plan, file: str | None) -> Table | None:
     found = [
         (len(place), index)
         for index, table in enumerate(plan.tables.values())
-        for place in (_plain_path(location.uri) for location in table.locations if location.uri)
+        for place in (_plain_path(location.place) for location in table.locations if location.uri)
         if file is not None and f"{_plain_path(file)}/".startswith(f"{place}/")
     ]
     return list(plan.tables.values())[max(found)[1]] if found else None

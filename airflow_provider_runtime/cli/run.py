@@ -93,6 +93,8 @@ def command(
     ]
     if snapshot is not None and settled:
         raise click.UsageError(f"--snapshot has settled that already; leave {settled[0]} out")
+    if report is not None and not dry_run:
+        _prepare_report(report)
     from airflow_provider_runtime.cli.local_run import LocalRunner
     from airflow_provider_runtime.core.registry.sql import open_registry
 
@@ -271,8 +273,17 @@ def _show_plans(catalog: Path, request: RunRequest, registry: Registry) -> None:
 
 def write_report(path: Path, reports: list[dict[str, object]], *, several: bool) -> None:
     """Write the report, or the list of reports, as a whole or not at all."""
+    from spark_jobs.storage import LocalStorage
+
     document = reports if several else reports[0]
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    draft.replace(path)
+    LocalStorage().write_bytes(str(path.absolute()), (json.dumps(document, indent=2) + "\n").encode())
+
+
+def _prepare_report(path: Path) -> None:
+    """Find out before a run, not after it, that its report has no place to go to."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as failure:
+        raise click.UsageError(f"the folder of --report cannot be made: {failure.strerror}") from None
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise click.UsageError("--report cannot be written there")

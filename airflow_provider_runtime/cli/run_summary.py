@@ -15,7 +15,7 @@ from airflow_provider_runtime.cli.main import wants_color
 from airflow_provider_runtime.cli.tables import print_table
 from airflow_provider_runtime.core.errors import Problem
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
-from airflow_provider_runtime.core.planning.locations import hide_control_characters
+from airflow_provider_runtime.core.planning.locations import hide_control_characters, unescape_pattern
 from airflow_provider_runtime.core.planning.snapshot import Snapshot
 from airflow_provider_runtime.core.rendering import render_problems
 
@@ -92,7 +92,11 @@ def print_plan(snapshot: Snapshot) -> None:
     _print_pins(document)
     click.echo()
     rows = [
-        (key, location.get("uri") or location.get("table") or location["kind"], location["on_missing"])
+        (
+            key,
+            unescape_pattern(location.get("uri") or "") or location.get("table") or location["kind"],
+            location["on_missing"],
+        )
         for key, table in plan["tables"].items()
         for location in table["locations"]
     ]

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
+from airflow_provider_runtime.core.planning.locations import unescape_pattern
 from airflow_provider_runtime.hooks.storage import AirflowStorage
 
 Plan = Mapping[str, Any]
@@ -132,7 +133,7 @@ def _name_location(location: Mapping[str, Any]) -> Place:
         port = parts.port or DEFAULT_PORTS.get(scheme)
         host = f"{parts.hostname or ''}:{port}" if port else parts.hostname or ""
         return f"{scheme}://{host}", f"{parts.path.lstrip('/')}.{location.get('table')}"
-    parts = urlsplit(str(location.get("uri") or "memory:"))
+    parts = urlsplit(unescape_pattern(str(location.get("uri") or "memory:")))
     namespace = "file" if parts.scheme in {"", "file"} else f"{parts.scheme}://{parts.netloc}"
     return namespace, parts.path or "/"
 

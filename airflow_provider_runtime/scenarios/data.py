@@ -11,7 +11,7 @@ from airflow_provider_runtime.core.model.dataset import Dataset, Table
 from airflow_provider_runtime.core.model.plan import PlanLocation
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
 from airflow_provider_runtime.core.model.scenario import ScenarioData
-from airflow_provider_runtime.core.planning.locations import hide_control_characters
+from airflow_provider_runtime.core.planning.locations import escape_pattern, hide_control_characters
 from airflow_provider_runtime.core.planning.slices import choose_slice_periods
 from airflow_provider_runtime.core.planning.snapshot_builder import LocationRequest
 from airflow_provider_runtime.core.suggest import suggest
@@ -70,7 +70,9 @@ def _make_location(entry: ScenarioData, table: Table, folder: Path) -> PlanLocat
         return _make_rows(entry.rows, table)
     path = folder / str(entry.file)
     file_format, options = FILE_FORMATS[path.suffix.lower()]
-    return PlanLocation(kind="files", format=file_format, uri=path.resolve().as_uri(), options=options)
+    return PlanLocation(
+        kind="files", format=file_format, uri=escape_pattern(f"file://{path.resolve()}"), options=options
+    )
 
 
 def _make_rows(rows: tuple[dict[str, object], ...], table: Table) -> PlanLocation:

@@ -145,6 +145,8 @@ class StagingArea:
         return [entry for entry in self._storage.list(self._attempts) if entry.name != self._attempt.name]
 
     def _hide_files(self, folder: str) -> None:
+        if self._storage.is_link(folder):
+            return
         for entry in self._storage.list(folder):
             uri = join_uri(folder, entry.name)
             if entry.is_folder:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from spark_jobs.credentials import Credentials
+from spark_jobs.dialects import Dialect, find_dialect
 from spark_jobs.errors import JobError
 from spark_jobs.jvm import Database, DatabaseError, MissingDriverError, connect_database
 from spark_jobs.redaction import redact
 from spark_jobs.sinks.attempts import Attempt
-from spark_jobs.sinks.dialects import Dialect, find_dialect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -172,11 +172,12 @@ class FileTable:
         return [self.storage.compute_digest(join_uri(folder, name)) for name in files]
 
     def _is_only_period(self) -> bool:
-        names = [entry.name for entry in self.storage.list(self.uri) if not _is_hidden(entry.name)]
-        return names == [f"period={self.period}"]
+        return [*self._list_files(self.uri)] == [f"period={self.period}"]
 
     def _list_files(self, folder: str) -> dict[str, int]:
-        """Return names and sizes of what readers see in a folder."""
+        """Return names and sizes of what readers see in a folder; a link is replaced, and never written through."""
+        if self.storage.is_link(folder):
+            return {}
         return {entry.name: entry.size for entry in self.storage.list(folder) if not _is_hidden(entry.name)}
 
     def _explain(self, failure: OSError) -> JobError:

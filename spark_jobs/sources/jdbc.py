@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from spark_jobs.dialects import STANDARD, find_dialect
 from spark_jobs.jvm import find_driver, list_causes
 from spark_jobs.sources.relation import MissingDataError, Relation
 
@@ -32,10 +33,22 @@ def read_jdbc(spark: SparkSession, location: Location, credentials: Mapping[str,
     driver = find_driver(options.get("url", ""), options)
     named = {"driver": driver} if driver is not None else {}
     options = {"preferTimestampNTZ": "true", "pushDownPredicate": "true", **named, **options, **credentials}
-    options["dbtable"] = table
-    try:
-        return Relation(spark.read.format("jdbc").options(**options).load(), location)
-    except Exception as error:
-        if any(_NO_TABLE.search(text) for text in list_causes(error)):
-            raise MissingDataError(table) from error
-        raise
+    for name in _list_spellings(options.get("url", ""), table):
+        try:
+            frame = spark.read.format("jdbc").options(**{**options, "dbtable": name}).load()
+        except Exception as error:
+            if not any(_NO_TABLE.search(text) for text in list_causes(error)):
+                raise
+        else:
+            return Relation(frame, location)
+    raise MissingDataError(table)
+
+
+def _list_spellings(url: str, table: str) -> tuple[str, ...]:
+    """Return how a table is asked for: first as outputs write it, then as the database reads a name without quotes.
+
+    A database that nobody knows is asked without quotes first: what it says of a missing table may not be understood.
+    """
+    dialect = find_dialect(url)
+    quoted = dialect.quote_full_name(table)
+    return (table, quoted) if dialect is STANDARD else (quoted, table)

@@ -136,7 +136,7 @@ def relax(wanted: tuple[Wanted, ...], relation: Relation) -> tuple[Wanted, ...]:
 def _open_locations(context: SourceContext, table: Table, wanted: tuple[Wanted, ...]) -> list[Relation]:
     opened, problems = [], []
     for ordinal, location in enumerate(table.locations):
-        place = location.uri or str(location.table)
+        place = location.place or str(location.table)
         try:
             relation = _open_location(context, location, wanted, ordinal)
         except MissingDataError:
@@ -204,7 +204,7 @@ def _check_relation(table: Table, wanted: tuple[Wanted, ...], relation: Relation
         ]
     else:
         sentences = find_mismatches(wanted, physical)
-    where = relation.location.uri or relation.location.table or "the rows given"
+    where = relation.location.place or relation.location.table or "the rows given"
     return [
         Problem("DATA_002", f"{name_table(table)} at {where}: {sentence}", _SCHEMA_HINT, table.mark, None)
         for sentence in sentences

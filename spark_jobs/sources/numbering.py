@@ -6,9 +6,10 @@ all files of a table and takes a salt with which no two of them have the same ha
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlparse
+from urllib.parse import unquote
 
 from spark_jobs.errors import quote_text
 from spark_jobs.hashing import xxhash64
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 ROW_INDEX_BITS = 34
 HASH_BITS = 28
 SALTS = 256
+_ESCAPED = re.compile(r"\\(.)")
 _LISTED, _NAMED = "file:///", "file:/"
 
 
@@ -93,12 +95,18 @@ def find_salt(paths: list[tuple[str, str]]) -> int:
     raise ValueError("no salt tells the files apart")
 
 
+def _is_pattern(part: str) -> bool:
+    return not set("*?[{").isdisjoint(_ESCAPED.sub("", part))
+
+
 def _find_relative_begin(uri: str, files: tuple[str, ...]) -> int:
     """Return where the part of a file's URI begins that lies below the location."""
     if not files:
         return 0
-    location = [part for part in unquote(urlparse(uri).path if "://" in uri else uri).split("/") if part]
-    stem = location[: next((index for index, part in enumerate(location) if set(part) & set("*?[{")), len(location))]
+    path = uri.partition("://")[2].partition("/")[2] if "://" in uri else uri
+    location = [part for part in unquote(path).split("/") if part]
+    pattern = next((index for index, part in enumerate(location) if _is_pattern(part)), len(location))
+    stem = [_ESCAPED.sub(r"\1", part) for part in location[:pattern]]
     parts = files[0].split("/")
     plain = [unquote(part) for part in parts]
     for index in range(len(parts) - len(stem), -1, -1):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from airflow_provider_runtime.core.planning.locations import escape_pattern
 from spark_jobs.errors import JobError, quote_text
 from spark_jobs.snapshot import Table, build
 from spark_jobs.sources import SourceContext, load_table, numbering, splits
@@ -115,6 +116,28 @@ def test_missing_location_follows_the_rule(spark: SparkSession, tmp_path: Path) 
     plan.tables["b"] = table(columns, files(tmp_path / "none", "csv"), role="append")
     with pytest.raises(JobError, match="APPEND_008"):
         run(spark, plan.append("b", ("id", "string", "`@w`.`id`")).output("id"))
+
+
+@pytest.mark.parametrize("name", ["run[1]", "run{1,2}", "run*", "run?", "run 1"])
+def test_folder_with_characters_of_patterns_means_itself(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    for folder, value in (("run1", "neighbour"), ("runs", "neighbour"), (name, "own")):
+        spark.range(1).selectExpr(f"'{value}' id").coalesce(1).write.parquet(f"{tmp_path}/{folder}/data")
+        write(tmp_path / folder / "csv" / "t.csv", f"id\n{value}\n")
+    folder = escape_pattern(f"{tmp_path}/{name}")
+    found = {}
+    for path, kind in (("data", "parquet"), ("da*", "parquet"), ("csv/*.csv", "csv"), ("csv/t.csv", "csv")):
+        plan = start([("id", "string")], files(f"{folder}/{path}", kind)).output("id", "_row_id")
+        ((value, found[path]),) = run(spark, plan).rows(10)
+        assert value == "own"
+    plain = start([("id", "string")], files(tmp_path / "run1/data")).output("_row_id")
+    (file,) = (tmp_path / name / "data").glob("part-*.parquet")
+    (other,) = (tmp_path / "run1/data").glob("part-*.parquet")
+    other.rename(other.with_name(file.name))
+    assert run(spark, plain).rows(10) == [(found["data"],)]
+    with pytest.raises(JobError) as caught:
+        run(spark, start([("id", "string")], files(f"{folder}/none")).output("id"))
+    assert caught.value.code == "DATA_001"
+    assert f"{name}/none" in caught.value.message
 
 
 def test_period_tables_are_filtered_or_take_the_period_of_their_location(spark: SparkSession, tmp_path: Path) -> None:

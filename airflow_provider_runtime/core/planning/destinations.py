@@ -17,7 +17,9 @@ from airflow_provider_runtime.core.planning.locations import leads_out, make_uri
 from airflow_provider_runtime.core.suggest import suggest
 
 DEFAULT_SANDBOX = "sandbox"
+POSTGRES_NAME_BYTES = 63
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_STAGING = re.compile(r"(^|/)\.[^/]+\.runtime(/|$)", re.IGNORECASE)
 _CONTROL = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode's categories of what is not seen, or changes how its neighbours are seen."""
 
@@ -81,6 +83,7 @@ def _resolve_inline_jdbc(destination: Destination) -> PlanDestination:
             "a JDBC destination needs the option url", "options", "or name a datasource of type jdbc"
         )
     table = _qualify(destination.table, destination.schema_)
+    _check_kept(destination.options["url"], table)
     return PlanDestination(
         kind="jdbc", format="jdbc", table=table, options=dict(destination.options), display=f"jdbc/{table}"
     )
@@ -123,12 +126,13 @@ def _resolve_in_datasource(catalog: Catalog, destination: Destination) -> PlanDe
 def _write_table(datasource: Datasource, name: str, destination: Destination) -> PlanDestination:
     _check_name(name, "table")
     table = _qualify(name, destination.schema_ or datasource.options.get("schema"))
-    options = {key: value for key, value in datasource.options.items() if key != "schema"}
+    options = {key: value for key, value in datasource.options.items() if key != "schema"} | destination.options
+    _check_kept(options.get("url", ""), table)
     return PlanDestination(
         kind="jdbc",
         format="jdbc",
         table=table,
-        options=options | destination.options,
+        options=options,
         credential_ref=datasource.credential_ref,
         display=f"{datasource.id}/{table}",
     )
@@ -176,6 +180,8 @@ def _check_path(path: str, key: str, *, is_bounded: bool = True) -> None:
         reason = "holds '..'"
     elif not re.sub(rf"^{_SCHEME.pattern}", "", path).strip("/. "):
         reason = "names no folder"
+    elif _STAGING.search(path):
+        reason = "names a folder like those in which outputs are staged (.NAME.runtime)"
     if reason is not None:
         hint = "write a path below the datasource's prefix" if is_bounded else "write a plain path or URI"
         raise _UnresolvedError(f"the {key} {reason}", key, hint)
@@ -191,6 +197,21 @@ def _check_name(name: str, key: str) -> None:
         raise _UnresolvedError(f"the {key} is empty", key, f"write a {key}")
     if _holds_control(name):
         raise _UnresolvedError(f"the {key} holds a control character", key, "remove it")
+
+
+def _check_kept(url: str, table: str) -> None:
+    """Refuse a name that the database would cut, so that the job would not find its own table again."""
+    if any(is_cut_by_database(url, name) for name in table.split(".", 1)):
+        raise _UnresolvedError(
+            f"the table '{table}' has a name of more than {POSTGRES_NAME_BYTES} bytes, which PostgreSQL cuts",
+            "table",
+            "write a shorter name",
+        )
+
+
+def is_cut_by_database(url: str, name: str) -> bool:
+    """Tell whether a name is longer than what its database keeps of one."""
+    return url.casefold().startswith("jdbc:postgresql:") and len(name.encode()) > POSTGRES_NAME_BYTES
 
 
 def _qualify(table: str, schema: str | None) -> str:

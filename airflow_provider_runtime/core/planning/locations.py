@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_MAGIC = re.compile(r"[][{}*?\\]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -28,6 +29,25 @@ def make_uri(root: Path, prefix: str | None, path: str = "") -> str:
     if base.startswith("file:"):
         base = "file://" + re.sub(r"^file:/*", "/", base)
     return f"{base.rstrip('/')}/{path.strip('/')}" if path else base.rstrip("/")
+
+
+def make_pattern(root: Path, prefix: str | None, path: str) -> str:
+    """Return the address to read: the path may be a pattern of Hadoop's, what it is taken below means itself."""
+    uri = make_uri(root, prefix, path)
+    if not prefix and (has_scheme(path) or path.startswith("/")):
+        return uri
+    folder = make_uri(root, prefix)
+    return escape_pattern(folder) + uri.removeprefix(folder)
+
+
+def escape_pattern(uri: str) -> str:
+    """Return an address in which no character stands for others."""
+    return _MAGIC.sub(r"\\\g<0>", uri)
+
+
+def unescape_pattern(uri: str) -> str:
+    """Return an address as it is shown."""
+    return re.sub(r"\\(.)", r"\1", uri)
 
 
 def check_relative_path(path: str, *, allow_absolute: bool = False) -> str | None:

@@ -1,14 +1,17 @@
-"""Whether two outputs write to one place, whatever the way in which it is written down."""
+"""Whether outputs meet each other, or what a run reads, whatever the way in which places are written down."""
 
 from __future__ import annotations
 
 import posixpath
 import re
+from itertools import takewhile
 from urllib.parse import unquote
 
 from airflow_provider_runtime.core.model.plan import PlanDestination
 
 _LEADING = re.compile(r"^([a-z][a-z0-9+.-]*):/*")
+_PATTERN = re.compile(r"\\(.)|(\[[^]]*\])|(.)")
+_MEANINGS = {"*": ".*", "?": ".", "{": "(?:", ",": "|", "}": ")"}
 
 
 def describe_overlap(destination: PlanDestination, earlier: PlanDestination) -> str | None:
@@ -16,14 +19,45 @@ def describe_overlap(destination: PlanDestination, earlier: PlanDestination) -> 
     if destination.kind != earlier.kind:
         return None
     if destination.kind == "jdbc":
-        same = _read_table(destination) == _read_table(earlier)
-        return f"is the table {earlier.display}" if same else None
+        return _describe_table(destination, earlier)
     place, other = _read_folder(destination.uri), _read_folder(earlier.uri)
     if place == other:
         return f"is the folder {earlier.display}"
     if place.startswith(f"{other}/"):
         return f"lies inside the folder {earlier.display}"
     return f"holds the folder {earlier.display}" if other.startswith(f"{place}/") else None
+
+
+def holds_folder(folder: str, inner: str) -> bool:
+    """Tell whether a folder is another one, or one above it."""
+    return f"{_read_folder(inner)}/".startswith(f"{_read_folder(folder).rstrip('/')}/")
+
+
+def overlaps_source(folder: str, source: str) -> bool:
+    """Tell whether a folder is, holds or lies inside a place that is read, which may be a pattern of Hadoop's."""
+    # What stands below a brace that goes over a slash may be anything.
+    read = takewhile(_closes_braces, filter(None, _read_folder(source).split("/")))
+    written = filter(None, _read_folder(folder).split("/"))
+    return all(re.fullmatch(_build_pattern(part), name) for name, part in zip(written, read, strict=False))
+
+
+def _closes_braces(part: str) -> bool:
+    plain = re.sub(r"\\.", "", part)
+    return plain.count("{") == plain.count("}")
+
+
+def _build_pattern(part: str) -> str:
+    """Return one name of a pattern of Hadoop's as a regular expression; a set of characters stands for any."""
+    pieces, depth = [], 0
+    for escaped, characters, plain in _PATTERN.findall(part):
+        if characters:
+            pieces.append(".")
+        elif plain in ("*", "?", "{") or (depth and plain in (",", "}")):
+            pieces.append(_MEANINGS[plain])
+            depth += {"{": 1, "}": -1}.get(plain, 0)
+        else:
+            pieces.append(re.escape(escaped or plain))
+    return "".join(pieces) + ")" * depth
 
 
 def _read_folder(uri: str) -> str:
@@ -35,6 +69,16 @@ def _read_folder(uri: str) -> str:
     return f"{name}:{posixpath.normpath(f'/{path}')}"
 
 
-def _read_table(destination: PlanDestination) -> tuple[str, str]:
+def _describe_table(destination: PlanDestination, earlier: PlanDestination) -> str | None:
+    (url, schema, name), (other_url, other_schema, other) = _read_table(destination), _read_table(earlier)
+    if (url, name) != (other_url, other) or (schema and other_schema and schema != other_schema):
+        return None
+    # Only the database knows which schema a name without one stands in.
+    return f"is the table {earlier.display}" if schema == other_schema else f"may be the table {earlier.display}"
+
+
+def _read_table(destination: PlanDestination) -> tuple[str, str, str]:
+    """Return a table's database, schema and name as they are compared."""
     url = destination.options.get("url", "").casefold().split("?")[0].rstrip("/")
-    return url, (destination.table or "").casefold().replace('"', "")
+    head, dot, tail = (destination.table or "").casefold().replace('"', "").partition(".")
+    return (url, head, tail) if dot else (url, "", head)

@@ -27,7 +27,7 @@ from airflow_provider_runtime.core.planning.locations import (
     check_relative_path,
     has_scheme,
     hide_control_characters,
-    make_uri,
+    make_pattern,
 )
 from airflow_provider_runtime.core.planning.periods import PeriodIndex
 from airflow_provider_runtime.core.planning.resolver_rules import RuleTrace, match_rule
@@ -294,7 +294,7 @@ def _locate_files(
     return PlanLocation(
         kind="files",
         format=datasource.type,
-        uri=make_uri(catalog.root, datasource.path_prefix, relative),
+        uri=make_pattern(catalog.root, datasource.path_prefix, relative),
         options={**datasource.options, **asked.options},
         credential_ref=datasource.credential_ref,
     )

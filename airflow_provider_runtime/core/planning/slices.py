@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from airflow_provider_runtime.core.errors import DataError, Location, Problem
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.plan import PlanLocation
+from airflow_provider_runtime.core.planning.locations import escape_pattern
 from airflow_provider_runtime.core.planning.periods import PeriodIndex
 from airflow_provider_runtime.core.planning.resolution import ResolvedTable
 from airflow_provider_runtime.core.planning.resolver_rules import RuleTrace
@@ -54,4 +55,6 @@ def choose_slice_periods(held: Iterable[str], index: PeriodIndex, period: Period
 
 def _make_location(found: SliceRecord) -> PlanLocation:
     columns = tuple(column["name"] for column in found.definition.get("main_table", {}).get("columns", ()))
-    return PlanLocation(kind="files", format="parquet", uri=found.uri, period=found.period, columns=columns)
+    return PlanLocation(
+        kind="files", format="parquet", uri=escape_pattern(found.uri), period=found.period, columns=columns
+    )

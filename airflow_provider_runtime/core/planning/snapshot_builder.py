@@ -49,6 +49,7 @@ from airflow_provider_runtime.core.planning.pinning import (
 )
 from airflow_provider_runtime.core.planning.project_check import check_runnable
 from airflow_provider_runtime.core.planning.registered import infer_output_schema
+from airflow_provider_runtime.core.planning.replaced_sources import list_replaced_sources
 from airflow_provider_runtime.core.planning.resolution import ResolveContext, ResolvedTable, resolve_table
 from airflow_provider_runtime.core.planning.resolver_choice import ResolverChoice, choose_resolver
 from airflow_provider_runtime.core.planning.resolver_service import CredentialReader
@@ -180,9 +181,10 @@ class _Builder:
         definitions = find_used_definitions(self.catalog, checked, self.resolvers.values())
         self.problems += [_adopt(found, self.definition) for found in list_changed(self.registry, definitions)]
         self._check_credentials(choices, destinations)
+        read = {key: choice for key, choice in choices.items() if key in used}
+        self._check_replaced(read, destinations, context.period)
         self._raise()
         assert compiled is not None
-        read = {key: choice for key, choice in choices.items() if key in used}
         plan = Plan(
             tables={key: make_plan_table(choice) for key, choice in read.items()},
             input="input",
@@ -327,6 +329,15 @@ class _Builder:
             for seq, dataset in found.items()
             if dataset is not None
         }
+
+    def _check_replaced(
+        self, read: dict[str, TableChoice], destinations: dict[int, PlanDestination], period: Period
+    ) -> None:
+        if self.is_offline:
+            return
+        locations = [location for choice in read.values() for location in choice.resolved.locations]
+        found = list_replaced_sources(self.definition, destinations, locations, period.identifier, self.catalog.root)
+        self.problems += [_adopt(problem, self.definition) for problem in found]
 
     # Credentials
 

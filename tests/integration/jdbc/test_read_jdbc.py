@@ -120,6 +120,26 @@ def test_table_that_does_not_exist_follows_the_rule(spark: SparkSession, warehou
     assert run(spark, empty, credentials=give_credentials).rows(10) == []
 
 
+@pytest.mark.parametrize("name", ["Mixed", "order", "a-b", "S.Mixed"])
+def test_table_is_read_by_the_name_that_an_output_gives_it(
+    spark: SparkSession, warehouse: Warehouse, name: str
+) -> None:
+    quoted = ".".join(f'"{part}"' for part in name.split("."))
+    warehouse.connection.execute('CREATE SCHEMA "S"')
+    warehouse.connection.execute("CREATE TABLE mixed (id bigint)")
+    warehouse.connection.execute(f"CREATE TABLE {quoted} (id bigint)")
+    warehouse.connection.execute(f"INSERT INTO {quoted} VALUES (1)")
+    plan = start([("id", "bigint")], locate(warehouse, name)).output("id")
+    assert run(spark, plan, credentials=give_credentials).rows(10) == [(1,)]
+
+
+def test_name_in_other_letters_is_what_the_database_makes_of_it(spark: SparkSession, warehouse: Warehouse) -> None:
+    warehouse.connection.execute("CREATE TABLE transactions (id bigint)")
+    plan = start([("id", "bigint")], locate(warehouse, "public.Transactions") | {"on_missing": "empty"}).output("id")
+    warehouse.connection.execute("INSERT INTO transactions VALUES (1)")
+    assert run(spark, plan, credentials=give_credentials).rows(10) == [(1,)]
+
+
 def test_database_that_cannot_be_reached_is_worth_another_try(spark: SparkSession) -> None:
     nobody = Warehouse("jdbc:postgresql://127.0.0.1:1/none", None)  # type: ignore[arg-type]
     with pytest.raises(JobError, match="INFRA_001") as caught:

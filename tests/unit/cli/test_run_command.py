@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace
 
 import pytest
@@ -14,6 +16,7 @@ from click.testing import CliRunner, Result
 from airflow_provider_runtime.cli import local_spark
 from airflow_provider_runtime.cli.local_run import LocalRunner
 from airflow_provider_runtime.cli.main import command as root_command
+from airflow_provider_runtime.cli.run import write_report
 from airflow_provider_runtime.cli.run_summary import print_plan
 from airflow_provider_runtime.core.catalog.catalog import registered_dataset_id
 from airflow_provider_runtime.core.errors import InfrastructureError, PeriodError, Problem
@@ -122,6 +125,27 @@ def test_spark_that_does_not_start_is_tried_once_and_reported(folder: Path, monk
     assert len(starts) == 1
     report = json.loads((folder / "report.json").read_text("utf-8"))
     assert (report["status"], report["error"]["code"]) == ("failed", "INFRA_001")
+
+
+@pytest.mark.parametrize("report", ["taken/report.json", "taken/below/report.json"])
+def test_report_that_has_no_place_is_wrong_usage_before_the_run(folder: Path, report: str) -> None:
+    (folder / "taken").write_text("a file")
+    result = invoke("--project", "conversion", "--period", "2026-01", "--report", report)
+    assert result.exit_code == 2
+    assert "--report" in result.output
+    assert not (folder / ".runtime").exists()
+
+
+def test_report_into_a_pipe_leaves_the_pipe_where_it_is(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = Thread(target=write_report, args=(pipe, [{"status": "succeeded"}]), kwargs={"several": False})
+    writer.start()
+    read = pipe.read_text("utf-8")
+    writer.join()
+    assert json.loads(read) == {"status": "succeeded"}
+    assert pipe.is_fifo()
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
 
 
 @pytest.mark.parametrize(("master", "hint"), [("bogus[", "'bogus[' is no master"), ("local[2]", "Java 17")])

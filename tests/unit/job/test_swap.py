@@ -220,3 +220,27 @@ def call_at(monkeypatch: pytest.MonkeyPatch, step: str, position: int, interrupt
 
     monkeypatch.setattr(LocalStorage, step, stop)
     return reached
+
+
+@STORAGES
+@pytest.mark.parametrize("files", [1, 2])
+@pytest.mark.parametrize(("overwrite", "is_table"), [(False, False), (True, False), (True, True)])
+def test_link_in_the_place_of_a_folder_is_replaced_and_what_it_leads_to_stays(
+    tmp_path: Path, *, overwrite: bool, can_exchange: bool, files: int, is_table: bool
+) -> None:
+    table, elsewhere = tmp_path / "t", tmp_path / "elsewhere"
+    period = elsewhere / "period=2026-01" if is_table else elsewhere
+    period.mkdir(parents=True)
+    for name in ("part-00000.txt", ".part-00000.txt.crc", "b.txt"):
+        (period / name).write_text("theirs")
+    link = table if is_table else table / "period=2026-01"
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(elsewhere, target_is_directory=True)
+    if files == 1:
+        (period / "b.txt").unlink()
+    before = {path: path.read_text() for path in period.iterdir()}
+    Publisher(table, 1, overwrite=overwrite, can_exchange=can_exchange).run("ours", files)
+    assert read_table(table) == ["ours"] * files
+    assert not table.is_symlink()
+    assert not (table / "period=2026-01").is_symlink()
+    assert {path: path.read_text() for path in period.iterdir()} == before

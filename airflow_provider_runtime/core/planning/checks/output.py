@@ -9,7 +9,11 @@ from airflow_provider_runtime.core.model.plan import PlanDestination
 from airflow_provider_runtime.core.planning.checked import CheckedOperation, WorkingColumn
 from airflow_provider_runtime.core.planning.checks.context import OperationContext, uses_of
 from airflow_provider_runtime.core.planning.checks.names import read_column_reference, suggest_column
-from airflow_provider_runtime.core.planning.destinations import resolve_destination
+from airflow_provider_runtime.core.planning.destinations import (
+    POSTGRES_NAME_BYTES,
+    is_cut_by_database,
+    resolve_destination,
+)
 from airflow_provider_runtime.core.planning.places import describe_overlap
 
 
@@ -77,6 +81,10 @@ def _check_destination(
         message = "a JDBC output must include the column _period, or the rows of its period cannot be replaced"
         hint = "add _period to `columns`, or set write_mode: overwrite"
         context.report("OUTPUT_002", message, ("arguments", "columns"), hint)
+    cut = [column.name for column in columns if is_cut_by_database(destination.options.get("url", ""), column.name)]
+    if destination.kind == "jdbc" and cut:
+        message = f"the column '{cut[0]}' has a name of more than {POSTGRES_NAME_BYTES} bytes, which PostgreSQL cuts"
+        context.report("OUTPUT_002", message, ("arguments", "columns"), "leave it out, or write a shorter name")
     _check_apart(context, operation, destination)
 
 
@@ -86,7 +94,8 @@ def _check_apart(context: OperationContext, operation: OutputOperation, destinat
         met = describe_overlap(destination, earlier)
         if met is not None:
             message = f"output {operation.seq} meets output {seq}: it {met}"
-            hint = "give every output a place of its own"
+            is_unsure = met.startswith("may be")
+            hint = "name the schema in both" if is_unsure else "give every output a place of its own"
             context.report("OUTPUT_002", message, ("arguments", "destination"), hint)
             break
     context.project.written[operation.seq] = destination

@@ -34,6 +34,11 @@ class Dialect:
         """Return a table's name, with its schema when it has one."""
         return self.quote(name) if schema is None else f"{self.quote(schema)}.{self.quote(name)}"
 
+    def quote_full_name(self, name: str) -> str:
+        """Return a table's name as the plan has it, schema and all, quoted."""
+        schema, dot, table = name.partition(".")
+        return self.quote_table(schema, table) if dot else self.quote(name)
+
     def get_type(self, spark_type: str) -> str:
         """Return the column type that holds a Spark type exactly."""
         found = DECIMAL_PATTERN.fullmatch(spark_type.lower())
