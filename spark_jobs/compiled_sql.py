@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from spark_jobs.errors import shorten
+from spark_jobs.options import runs_code
 
 if TYPE_CHECKING:
     from spark_jobs.snapshot import Destination, Location, Plan
@@ -37,14 +38,10 @@ _DEEPEST_BRACKETS = 2000
 """More than an expression of the deepest nesting that the language allows compiles to; Spark's parser is recursive."""
 _ALIAS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LITERALS = frozenset({"date", "timestamp_ltz"})
-_CODE_IN_OPTION = re.compile(
-    r"^(?:prepare)?query$|init(?:statement|sql)|dbtable|createtable|factory|class|interceptor|deserializ|callback"
-    r"|verifier|plugin|provider$|logger|script|jaas|^init$|^hint$|\.impl$",
-    re.IGNORECASE,
-)
-_OPTIONS_OF_URL = re.compile(r"[?&;(,]\s*([^=&;(),]+)=")
 _NO_TABLE_NAME = re.compile(r"[()'\";`\[\]\\,*\s]|--")
 _NO_FORMATS_OF_FILES = frozenset({"jdbc", "kafka", "socket"})
+_FORMATS_KNOWN = frozenset({"parquet", "csv", "json", "orc", "jdbc"})
+"""Spark takes them in any case, this job tells them apart by their small letters."""
 _DATABASES_INSIDE_THE_JOB = re.compile(r"\s*jdbc:(?:derby|h2|hsqldb)\b", re.IGNORECASE)
 _FORBIDDEN = frozenset({"select", "from", "table", "values", "with"})
 
@@ -75,12 +72,12 @@ def check_plan(plan: Plan) -> None:
 def _find_code(place: Location | Destination) -> str | None:
     """Return why connecting to a place could run code; None when it cannot."""
     urls = _get_options(place, "url")
-    for name in (*place.options, *(name for url in urls for name in _OPTIONS_OF_URL.findall(url))):
-        if _CODE_IN_OPTION.search(name.strip()) and not _is_of_s3(name):
+    if len({name.lower() for name in place.options}) < len(place.options):
+        return "two options that differ only in case are refused"
+    for name, value in place.options.items():
+        if runs_code(name, value):
             return f"the option '{shorten(name, 80)}' is refused: it may hold a statement or name a class to be run"
-    # A name with dots would be taken for a class.
-    is_file = place.kind == "files" and place.format.lower() not in _NO_FORMATS_OF_FILES
-    if place.format and not (place.format.isalnum() and (is_file or place.kind == place.format)):
+    if place.format and not _is_format(place):
         return f"it holds an unknown format: {shorten(place.format, 80)}"
     for url in urls:
         if _DATABASES_INSIDE_THE_JOB.match(url):
@@ -93,9 +90,12 @@ def _get_options(place: Location | Destination, name: str) -> list[str]:
     return [value for key, value in place.options.items() if key.strip().lower() == name]
 
 
-def _is_of_s3(name: str) -> bool:
-    """How a bucket is logged in to is chosen by names of classes of Hadoop's own."""
-    return re.fullmatch(r"fs\.s3a\.(?:bucket\.[^.]+\.)?aws\.credentials\.provider", name) is not None
+def _is_format(place: Location | Destination) -> bool:
+    """A name with dots would be taken for a class, and strict reading asks for the names in small letters."""
+    name, lower = place.format, place.format.lower()
+    if not (name.isascii() and name.isalnum()) or (lower in _FORMATS_KNOWN and name != lower):
+        return False
+    return place.kind == name or (place.kind == "files" and lower not in _NO_FORMATS_OF_FILES)
 
 
 def find_foreign_part(sql: str) -> str | None:

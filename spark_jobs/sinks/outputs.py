@@ -16,6 +16,7 @@ from spark_jobs.columns import quote_name
 from spark_jobs.credentials import read_credentials, read_options
 from spark_jobs.errors import JobError, shorten
 from spark_jobs.jvm import list_causes
+from spark_jobs.options import merge_options
 from spark_jobs.redaction import redact
 from spark_jobs.report import OutputReport, SliceReport
 from spark_jobs.sinks.attempts import Attempt, StagingArea
@@ -232,7 +233,9 @@ class FileOutput(Output):
             self.area.claim()
             self._table.recover()
             credentials = read_options(self.operation.destination.credential_ref)
-            self._files.options = {**self._files.options, **{k: v for k, v in credentials.items() if "." in k}}
+            self._files.options = merge_options(
+                self._files.options, {name: value for name, value in credentials.items() if "." in name}
+            )
 
     def check(self) -> None:
         """Raise RUN_002 when a newer attempt is known here."""
