@@ -7,6 +7,7 @@ import re
 from urllib.parse import unquote
 
 from airflow_provider_runtime.core.model.plan import PlanDestination
+from airflow_provider_runtime.core.options import get_option
 
 _LEADING = re.compile(r"^([a-z][a-z0-9+.-]*):/*")
 
@@ -36,5 +37,5 @@ def _read_folder(uri: str) -> str:
 
 
 def _read_table(destination: PlanDestination) -> tuple[str, str]:
-    url = destination.options.get("url", "").casefold().split("?")[0].rstrip("/")
+    url = (get_option(destination.options, "url") or "").casefold().split("?")[0].rstrip("/")
     return url, (destination.table or "").casefold().replace('"', "")
