@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from spark_jobs.errors import shorten
+from spark_jobs.options import runs_code
 
 if TYPE_CHECKING:
     from spark_jobs.snapshot import Destination, Location, Plan
@@ -38,15 +39,10 @@ _DEEPEST_BRACKETS = 2000
 """More than an expression of the deepest nesting that the language allows compiles to; Spark's parser is recursive."""
 _ALIAS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LITERALS = frozenset({"date", "timestamp_ltz"})
-_CODE_IN_OPTION = re.compile(
-    r"^(?:prepare)?query$|init(?:statement|sql)|dbtable|createtable|factory|class|interceptor|deserializ|callback"
-    r"|verifier|plugin|provider$|logger|(?<!de)script|jaas|^init$|^hint$|[._]impl$|jndi|inifile|initfile|infile|trace(?:file|dir)"
-    r"|propertiestransform|eventhandler|balancestrategy|exceptionchecker|browser|load_?extension",
-    re.IGNORECASE,
-)
-_OPTIONS_OF_URL = re.compile(r"[?&;(,:/#]\s*([^=?&;(),:/#]+)=")
 _NO_TABLE_NAME = re.compile(r"[()'\";`\[\]\\,*\s]|--")
 _NO_FORMATS_OF_FILES = frozenset({"jdbc", "kafka", "socket"})
+_FORMATS_KNOWN = frozenset({"parquet", "csv", "json", "orc", "jdbc"})
+"""Spark takes them in any case, this job tells them apart by their small letters."""
 DATABASES = (
     "as400", "clickhouse", "db2", "exa", "mariadb", "mysql", "netezza", "oracle", "postgresql", "presto", "redshift",
     "sap", "snowflake", "sqlserver", "sybase", "teradata", "trino", "vertica",
@@ -83,12 +79,12 @@ def check_plan(plan: Plan) -> None:
 def _find_code(place: Location | Destination) -> str | None:
     """Return why connecting to a place could run code; None when it cannot."""
     urls = _get_options(place, "url")
-    for name in (*place.options, *(name for url in urls for name in _list_names(url))):
-        if _CODE_IN_OPTION.search(name.strip("{} \t\r\n")) and not _is_of_s3(name):
+    if len({name.lower() for name in place.options}) < len(place.options):
+        return "two options that differ only in case are refused"
+    for name, value in place.options.items():
+        if runs_code(name, value):
             return f"the option '{shorten(name, 80)}' is refused: it may hold a statement or name a class to be run"
-    # A name with dots would be taken for a class.
-    is_file = place.kind == "files" and place.format.lower() not in _NO_FORMATS_OF_FILES
-    if place.format and not (place.format.isalnum() and (is_file or place.kind == place.format)):
+    if place.format and not _is_format(place):
         return f"it holds an unknown format: {shorten(place.format, 80)}"
     for url in urls:
         if (place.kind == "jdbc" or "jdbc:" in url.lower()) and not _SERVER.match(url):
@@ -98,19 +94,17 @@ def _find_code(place: Location | Destination) -> str | None:
     return None
 
 
-def _list_names(url: str) -> list[str]:
-    """Return the names of the options in a URL; drivers decode `%65` in them before they compare."""
-    return _OPTIONS_OF_URL.findall(url) + _OPTIONS_OF_URL.findall(unquote(url))
-
-
 def _get_options(place: Location | Destination, name: str) -> list[str]:
     """Return the values of an option: Spark takes no notice of the case of its name."""
     return [value for key, value in place.options.items() if key.strip().lower() == name]
 
 
-def _is_of_s3(name: str) -> bool:
-    """How a bucket is logged in to is chosen by names of classes of Hadoop's own."""
-    return re.fullmatch(r"fs\.s3a\.(?:bucket\.[^.]+\.)?aws\.credentials\.provider", name) is not None
+def _is_format(place: Location | Destination) -> bool:
+    """A name with dots would be taken for a class, and strict reading asks for the names in small letters."""
+    name, lower = place.format, place.format.lower()
+    if not (name.isascii() and name.isalnum()) or (lower in _FORMATS_KNOWN and name != lower):
+        return False
+    return place.kind == name or (place.kind == "files" and lower not in _NO_FORMATS_OF_FILES)
 
 
 def find_foreign_part(sql: str) -> str | None:

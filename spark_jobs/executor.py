@@ -244,9 +244,7 @@ class Execution:
         checked = tuple(dict.fromkeys((*part.checked, *list_fallible(operation.assignments))))
         names = part.columns | {*assigned}
         flagged = (*part.flags, *new)
-        working.parts = [
-            Part(frame, names, flagged, checked, part.depth + 1, part.code, unchanging=part.unchanging)
-        ]
+        working.parts = [Part(frame, names, flagged, checked, part.depth + 1, part.code, unchanging=part.unchanging)]
 
     def _delete(self, working: WorkingDataset, operation: DeleteOperation) -> None:
         part = working.prepare(1 + len(operation.joins))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from spark_jobs.credentials import Credentials
 from spark_jobs.errors import JobError
+from spark_jobs.options import get_option
 from spark_jobs.redaction import redact
 from spark_jobs.storage import PARQUET_TAIL, Entry, get_data_length, join_uri, split_uri
 
@@ -102,6 +103,7 @@ class HadoopStorage:
 
     def is_link(self, uri: str) -> bool:
         """Object stores have no links, and Hadoop has switched off those of HDFS."""
+        del uri
         return False
 
     def make_folder(self, uri: str) -> None:
@@ -292,7 +294,7 @@ def is_missing_driver(text: str) -> bool:
 
 def find_driver(url: str, options: Mapping[str, str]) -> str | None:
     """Return the class name of the driver for a JDBC URL: the one asked for, else the usual one."""
-    return options.get("driver") or DRIVERS.get(url.removeprefix("jdbc:").split(":", 1)[0])
+    return get_option(options, "driver") or DRIVERS.get(url.removeprefix("jdbc:").split(":", 1)[0])
 
 
 def _bind(jvm: Any, statement: Any, index: int, value: SqlValue) -> None:

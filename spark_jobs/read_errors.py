@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from spark_jobs.errors import shorten
+from spark_jobs.errors import RAISED_PREFIX, shorten
 
 ENCODING_HINT = "save it as UTF-8, or name its encoding: datasource option `encoding`, such as ISO-8859-1"
 _HEADER_HINT = "give all files of a location the same columns in the same order"
@@ -23,6 +23,12 @@ _UNREACHABLE = re.compile(
     r"java\.net\.|SocketTimeout|ConnectTimeout|UnknownHost|SdkClientException|Connection re(set|fused)|SlowDown|"
     r"FAILED_JDBC\.CONNECTION|Connection to .* refused|The connection attempt failed|"
     r"AccessControlException|AccessDenied|BlockMissing|StandbyException"
+)
+
+_WRONG_OPTION = re.compile(
+    r"^(?:: )?java\.lang\.(?:NumberFormat|NegativeArraySize|IllegalArgument)Exception\b"
+    r"|header flag can be true or false|Invalid value .* for parameter"
+    r"|\[(?:OPTION_VALUE_|CODEC_NOT_AVAILABLE|INVALID_PARAMETER_VALUE)"
 )
 
 
@@ -111,6 +117,16 @@ _RULES = (
 def is_unreachable(text: str) -> bool:
     """Tell whether a store or a database could not be asked at all."""
     return _UNREACHABLE.search(text) is not None
+
+
+def find_wrong_option(texts: list[str]) -> str | None:
+    """Return what Spark says of an option's value, which no retry makes better; None when it says something else.
+
+    The driver looks at options; what goes wrong in tasks, or was raised on purpose, is about rows.
+    """
+    if any("Job aborted" in text or RAISED_PREFIX in text for text in texts) or is_unreachable("\n".join(texts)):
+        return None
+    return next((shorten(text.removeprefix(": ")) for text in texts if _WRONG_OPTION.search(text)), None)
 
 
 def find_read_failure(text: str) -> ReadFailure | None:

@@ -49,7 +49,7 @@ def complete_loaded_rows(loaded: LoadedTable, snapshot: Snapshot, columns: Colle
 
 
 def pick_unchanging(values: Mapping[str, str]) -> dict[str, str]:
-    """Return those of the loaded rows' columns that no operation changes and that a row's position is enough to make."""
+    """Return those columns of loaded rows that no operation changes and that a row's position is enough to make."""
     return {
         name: value
         for name, value in values.items()
@@ -101,11 +101,13 @@ def complete_new_rows(
     for name in ("_period", "_period_from", "_period_to"):
         if name in grouped:
             values[name] = f"`@w`.{quote_name(name)}"
-    return name_values({
-        column.name: values.get(column.name)
-        or (f"`@w`.{quote_name(column.name)}" if column.name in present else f"CAST(NULL AS {column.type})")
-        for column in columns
-    })
+    return name_values(
+        {
+            column.name: values.get(column.name)
+            or (f"`@w`.{quote_name(column.name)}" if column.name in present else f"CAST(NULL AS {column.type})")
+            for column in columns
+        }
+    )
 
 
 def name_values(values: Mapping[str, str]) -> list[str]:

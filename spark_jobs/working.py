@@ -141,7 +141,7 @@ class ObservedParts:
 
 
 def _observe(part: Part, observation: Observation, metrics: Sequence[Metric]) -> DataFrame:
-    """Return a part's rows, observed; every row is copied there, so that the fewer and the narrower columns the better."""
+    """Return a part's rows, observed: as every row is copied there, without the columns that can be made above."""
     if not part.unchanging:
         return part.frame.observe(observation, *metrics)
     observed = part.frame.drop(*part.unchanging).observe(observation, *metrics)

@@ -15,6 +15,7 @@ from pyspark.sql import Observation, functions
 
 from spark_jobs.errors import JobError
 from spark_jobs.jvm import Database, DatabaseError, find_driver
+from spark_jobs.options import merge_options
 from spark_jobs.sinks.attempts import make_replaced_error
 from spark_jobs.sinks.jdbc_target import JdbcTarget
 from spark_jobs.sinks.ledger import KEY_CONDITION, LedgerKey, lock_row, make_ledger, update_row
@@ -189,18 +190,16 @@ class JdbcOutput:
     def _make_writer_options(self) -> dict[str, str]:
         target = self._target
         credentials = target.read_credentials()
-        options = {
-            "numPartitions": "4",
-            "batchsize": "5000",
-            "isolationLevel": "READ_COMMITTED",
-            **target.dialect.writer_options,
-            **target.output.destination.options,
-            **credentials.options,
-            "dbtable": target.stage,
-        }
+        options = merge_options(
+            {"numPartitions": "4", "batchsize": "5000", "isolationLevel": "READ_COMMITTED"},
+            target.dialect.writer_options,
+            target.output.destination.options,
+            credentials.options,
+            {"dbtable": target.stage},
+        )
         driver = find_driver(target.url, options)
         named = {"driver": driver, "user": credentials.user, "password": credentials.password}
-        return options | {name: value for name, value in named.items() if value is not None}
+        return merge_options(options, {name: value for name, value in named.items() if value is not None})
 
 
 def _create_table(target: JdbcTarget, database: Database, table: str) -> None:

@@ -13,6 +13,7 @@ from spark_jobs.credentials import Credentials
 from spark_jobs.dialects import Dialect, find_dialect
 from spark_jobs.errors import JobError
 from spark_jobs.jvm import Database, DatabaseError, MissingDriverError, connect_database
+from spark_jobs.options import get_option
 from spark_jobs.redaction import redact
 from spark_jobs.sinks.attempts import Attempt
 
@@ -43,7 +44,7 @@ class JdbcTarget:
     @property
     def url(self) -> str:
         """The JDBC URL."""
-        return self.output.destination.options["url"]
+        return get_option(self.output.destination.options, "url") or ""
 
     @property
     def dialect(self) -> Dialect:
@@ -105,8 +106,9 @@ class JdbcTarget:
         given = self.output.destination.options
         own = {name: value for name, value in given.items() if name.lower() not in _SPARK_OPTIONS}
         properties = {**self.dialect.writer_options, **own}
-        driver = {"driver": given["driver"]} if "driver" in given else {}
-        database = connect_database(self.spark, self.url, {**properties, **driver}, self.read_credentials())
+        driver = get_option(given, "driver")
+        named = {} if driver is None else {"driver": driver}
+        database = connect_database(self.spark, self.url, {**properties, **named}, self.read_credentials())
         try:
             for sql in self.dialect.session_sql:
                 database.execute(sql)

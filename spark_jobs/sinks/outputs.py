@@ -16,6 +16,8 @@ from spark_jobs.columns import quote_name
 from spark_jobs.credentials import read_credentials, read_options
 from spark_jobs.errors import JobError, shorten
 from spark_jobs.jvm import list_causes
+from spark_jobs.options import merge_options
+from spark_jobs.read_errors import find_wrong_option
 from spark_jobs.redaction import redact
 from spark_jobs.report import OutputReport, SliceReport
 from spark_jobs.sinks.attempts import Attempt, StagingArea
@@ -96,9 +98,10 @@ class Output:
         except Exception as failure:
             # Writing is what makes Spark compute: most failures here are about the data, and are explained elsewhere.
             reason = self._find_write_failure(failure)
-            if reason is None:
-                raise
-            raise self._make_write_error(reason) from failure
+            if reason is not None:
+                raise self._make_write_error(reason) from failure
+            self._refuse_options(failure)
+            raise
         self.rows += added
         uri = self.staged.uri if self.staged is not None and self.stages_parquet else None
         return StagedOutput(self.operation.seq, added, uri)
@@ -150,6 +153,7 @@ class Output:
                 self.check()
             raise self._make_write_error(failure.strerror or str(failure)) from failure
         except (PySparkException, Py4JError) as failure:
+            self._refuse_options(failure)
             raise self._make_write_error(shorten(str(failure))) from failure
 
     def stage_slice(self) -> StagedFiles | None:
@@ -177,6 +181,14 @@ class Output:
         said = DATABASE_SAYS.findall("\n".join(texts)) if self.operation.destination.kind == "jdbc" else []
         # The last cause is the first one in time: what the database has said itself.
         return shorten(said[-1]) if said else None
+
+    def _refuse_options(self, failure: Exception) -> None:
+        """Raise OUTPUT_002 for an option's value that Spark does not take: no retry would help."""
+        wrong = find_wrong_option(list_causes(failure))
+        if wrong is not None:
+            message = f"writing to {self.operation.destination.display} is not possible: {wrong}"
+            hint = "see the options of the destination, or of its datasource"
+            raise self._place(JobError("OUTPUT_002", message, hint=hint)) from failure
 
     def _make_write_error(self, reason: str) -> JobError:
         return self._place(make_write_error(self.operation.destination.display, redact(reason)))
@@ -232,7 +244,9 @@ class FileOutput(Output):
             self.area.claim()
             self._table.recover()
             credentials = read_options(self.operation.destination.credential_ref)
-            self._files.options = {**self._files.options, **{k: v for k, v in credentials.items() if "." in k}}
+            self._files.options = merge_options(
+                self._files.options, {name: value for name, value in credentials.items() if "." in name}
+            )
 
     def check(self) -> None:
         """Raise RUN_002 when a newer attempt is known here."""

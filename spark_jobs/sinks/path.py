@@ -15,6 +15,7 @@ from pyspark.sql import Observation, functions
 
 from spark_jobs.errors import JobError
 from spark_jobs.jvm import count_parquet_rows
+from spark_jobs.options import merge_options
 from spark_jobs.sinks.attempts import StagingArea, make_replaced_error
 from spark_jobs.storage import Storage, is_local, join_uri
 
@@ -48,7 +49,7 @@ class StagedFiles:
 
     def add(self, frame: DataFrame) -> int:
         """Write rows into the folder and return how many there were."""
-        writer_options = {**FORMAT_DEFAULTS.get(self.format, {}), **self.options, **_quiet_options(self.uri)}
+        writer_options = merge_options(FORMAT_DEFAULTS.get(self.format, {}), self.options, _quiet_options(self.uri))
         if self.format == PARQUET:
             frame.write.mode("append").options(**writer_options).parquet(self.uri)
             added = self._count_new_files()

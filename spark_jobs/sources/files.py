@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from spark_jobs.columns import TextFormats
+from spark_jobs.options import drop_options, get_option, merge_options
 from spark_jobs.sources.relation import MissingDataError, Relation
 
 if TYPE_CHECKING:
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
     from spark_jobs.columns import Wanted
     from spark_jobs.snapshot import Location
 
+STRICT = {"mode": "FAILFAST"}
+"""In its other modes Spark leaves out what it cannot read, so that no option of a datasource changes this one."""
 CSV_OPTIONS = {
     "header": "true",
-    "mode": "FAILFAST",
     "enforceSchema": "false",
     "columnPruning": "false",
     # Nothing between two delimiters is NULL, and "" is the empty text; Spark's default takes both for NULL.
@@ -32,7 +34,6 @@ CSV_OPTIONS = {
     "escape": '"',
     "unescapedQuoteHandling": "RAISE_ERROR",
 }
-JSON_OPTIONS = {"mode": "FAILFAST"}
 _MISSING = {"PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA", "DATA_SOURCE_NOT_FOUND_PATH"}
 _FILE_NAME = "_metadata.file_path"
 _one_at_a_time = Lock()
@@ -51,7 +52,7 @@ def read_files(
     spark: SparkSession, location: Location, wanted: tuple[Wanted, ...], credentials: Mapping[str, str]
 ) -> Relation:
     """Return the rows at a location."""
-    options = {**location.options, **credentials}
+    options = merge_options(location.options, credentials)
     try:
         if location.format == "csv":
             return _read_csv(spark, location, options, [column.name for column in wanted if not column.optional])
@@ -105,10 +106,9 @@ def _nanoseconds_as_numbers(spark: SparkSession) -> Iterator[None]:
 
 def _read_csv(spark: SparkSession, location: Location, options: Mapping[str, str], names: list[str]) -> Relation:
     """Values stay texts, so that a malformed one is an error and not a NULL."""
-    settings = {**CSV_OPTIONS, **options}
-    settings.pop("inferSchema", None)
+    settings = drop_options(merge_options(CSV_OPTIONS, options, STRICT), "inferSchema")
     frame = _load(spark.read.format("csv").options(**settings), location)
-    if str(settings["header"]).lower() != "true" and len(frame.columns) == len(names):
+    if str(get_option(settings, "header")).lower() != "true" and len(frame.columns) == len(names):
         frame = frame.toDF(*names)
     # Spark's reader of CSV puts U+FFFD for bytes that are none of the encoding; its reader of JSON refuses them.
     formats = _read_formats(frame, options, empty_is_null=True, was_decoded=True)
@@ -117,10 +117,10 @@ def _read_csv(spark: SparkSession, location: Location, options: Mapping[str, str
 
 def _read_json(spark: SparkSession, location: Location, options: Mapping[str, str], names: list[str]) -> Relation:
     schema = StructType([StructField(name, StringType()) for name in names])
-    settings = {**JSON_OPTIONS, **options}
-    if not {"encoding", "charset"}.isdisjoint(key.lower() for key in options):
+    settings = merge_options(options, STRICT)
+    if {"encoding", "charset"} & {key.lower() for key in options}:
         # Spark looks for the ends of lines by itself in UTF-8 only.
-        settings.setdefault("lineSep", "\n")
+        settings = merge_options({"lineSep": "\n"}, settings)
     frame = _load(spark.read.format("json").schema(schema).options(**settings), location)
     if not frame.inputFiles():
         raise MissingDataError(location.uri)
@@ -130,6 +130,7 @@ def _read_json(spark: SparkSession, location: Location, options: Mapping[str, st
 def _read_formats(
     frame: DataFrame, options: Mapping[str, str], *, empty_is_null: bool = False, was_decoded: bool = False
 ) -> TextFormats:
-    lower = {key.lower(): value for key, value in options.items()}
     file = _FILE_NAME if "_metadata" not in frame.columns else None
-    return TextFormats(lower.get("dateformat"), lower.get("timestampformat"), empty_is_null, was_decoded, file)
+    return TextFormats(
+        get_option(options, "dateFormat"), get_option(options, "timestampFormat"), empty_is_null, was_decoded, file
+    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from spark_jobs.dialects import STANDARD, find_dialect
 from spark_jobs.jvm import find_driver, list_causes
+from spark_jobs.options import drop_options, get_option, merge_options
 from spark_jobs.sources.relation import MissingDataError, Relation
 
 if TYPE_CHECKING:
@@ -26,16 +27,17 @@ _NO_TABLE = re.compile(
 
 def read_jdbc(spark: SparkSession, location: Location, credentials: Mapping[str, str]) -> Relation:
     """Return a table's rows; Spark hands simple predicates and the choice of columns on to the database."""
-    options = dict(location.options)
-    schema = options.pop("schema", None)
+    schema = get_option(location.options, "schema")
+    options = drop_options(location.options, "schema")
     table = f"{schema}.{location.table}" if schema and "." not in (location.table or "") else str(location.table)
     # DriverManager does not see a driver that came with --jars; Spark does, when it is told the name.
-    driver = find_driver(options.get("url", ""), options)
+    driver = find_driver(get_option(options, "url") or "", options)
     named = {"driver": driver} if driver is not None else {}
-    options = {"preferTimestampNTZ": "true", "pushDownPredicate": "true", **named, **options, **credentials}
-    for name in _list_spellings(options.get("url", ""), table):
+    defaults = {"preferTimestampNTZ": "true", "pushDownPredicate": "true", **named}
+    options = merge_options(defaults, options, credentials)
+    for name in _list_spellings(get_option(options, "url") or "", table):
         try:
-            frame = spark.read.format("jdbc").options(**{**options, "dbtable": name}).load()
+            frame = spark.read.format("jdbc").options(**merge_options(options, {"dbtable": name})).load()
         except Exception as error:
             if not any(_NO_TABLE.search(text) for text in list_causes(error)):
                 raise

@@ -12,7 +12,7 @@ from spark_jobs.columns import SYSTEM_TYPES, Wanted, build_column, find_mismatch
 from spark_jobs.errors import JobError, Problem, shorten
 from spark_jobs.jvm import list_causes
 from spark_jobs.period_filter import build_period_filter
-from spark_jobs.read_errors import find_read_failure, is_unreachable
+from spark_jobs.read_errors import find_read_failure, find_wrong_option, is_unreachable
 from spark_jobs.row_ids import POSITION, number_by_content
 from spark_jobs.snapshot import name_table
 from spark_jobs.sources.files import UnreadableTypesError, read_files
@@ -151,13 +151,14 @@ def _open_locations(context: SourceContext, table: Table, wanted: tuple[Wanted, 
                 problems.append(_describe_failure(table, failure.code, what, failure.hint, name))
         except Exception as error:
             # Whatever Spark throws, as its own or as Java's.
-            said = "\n".join(list_causes(error))
+            causes = list_causes(error)
+            said = "\n".join(causes)
             failure = find_read_failure(said)
             if failure is not None:
                 what = f"{failure.file or place} cannot be read: {failure.reason}"
                 problems.append(_describe_failure(table, failure.code, what, failure.hint))
-            elif isinstance(error, AnalysisException | IllegalArgumentException) and not is_unreachable(said):
-                what = f"{place} cannot be read: {_first_line(error)}"
+            elif (wrong := _find_fault_of_options(error, causes)) is not None:
+                what = f"{place} cannot be read: {wrong}"
                 hint = "see the location's format, and the options of its datasource"
                 problems.append(_describe_failure(table, "DATA_001", what, hint))
             else:
@@ -169,8 +170,10 @@ def _open_locations(context: SourceContext, table: Table, wanted: tuple[Wanted, 
     return opened
 
 
-def _first_line(error: Exception) -> str:
-    return shorten((str(error).splitlines() or [""])[0], 400)
+def _find_fault_of_options(error: Exception, causes: list[str]) -> str | None:
+    if isinstance(error, AnalysisException | IllegalArgumentException) and not is_unreachable("\n".join(causes)):
+        return shorten((str(error).splitlines() or [""])[0], 400)
+    return find_wrong_option(causes)
 
 
 def _describe_failure(

@@ -71,6 +71,23 @@ def test_csv_trailing_zeros_beyond_the_scale_are_the_same_number(spark: SparkSes
     assert run(spark, plan).rows(10) == sorted([(D("1.50"),), (D("-0.50"),), (D("12.00"),)], key=repr)
 
 
+def test_csv_options_mean_the_same_in_any_case(spark: SparkSession, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "0012,1.10\n")
+    options = {"Header": "false", "INFERSCHEMA": "true"}
+    plan = start([("id", "string"), ("amount", "decimal(18,2)")], files(path, "csv", options=options))
+    assert run(spark, plan.output("id", "amount")).rows(10) == [("0012", D("1.10"))]
+
+
+@pytest.mark.parametrize(("kind", "text"), [("csv", "id,n\na\n"), ("json", '{"id": "a", broken\n')])
+def test_no_option_makes_spark_leave_out_what_it_cannot_read(
+    spark: SparkSession, tmp_path: Path, kind: str, text: str
+) -> None:
+    path = write(tmp_path / f"a.{kind}", text)
+    plan = start([("id", "string"), ("n", "bigint")], files(path, kind, options={"Mode": "DROPMALFORMED"}))
+    with pytest.raises(JobError, match="DATA_003"):
+        run(spark, plan.output("id", "n"))
+
+
 def test_json_values_are_exact(spark: SparkSession, tmp_path: Path) -> None:
     path = write(tmp_path / "a.json", '{"id": "a", "n": 7, "amount": 0.10}\n{"id": "b", "amount": 12345678901234.56}\n')
     plan = start([("id", "string"), ("n", "bigint"), ("amount", "decimal(18,2)")], files(path, "json"))

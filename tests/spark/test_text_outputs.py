@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.errors import JobError
 from spark_jobs.snapshot import Column
 from tests.spark.plan_builders import files, run, start
 from tests.spark.publishing import make_output, make_snapshot, publish
@@ -78,6 +79,26 @@ def test_texts_are_read_back_exactly_by_ourselves(spark: SparkSession, tmp_path:
     rows = run(spark, start(columns, location).output("id", "note", "ok")).rows(10)
     assert {row[0]: row[1] for row in rows} == TEXTS
     assert {row[2] for row in rows} == {None}
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"), [("csv", {"Header": "yes"}), ("csv", {"quote": "ab"}), ("json", {"compression": "zap"})]
+)
+def test_option_whose_value_makes_no_sense_is_not_worth_a_retry(
+    spark: SparkSession, tmp_path: Path, kind: str, options: dict[str, str]
+) -> None:
+    output = make_output(tmp_path / "out", columns=COLUMNS[:1], columns_after=COLUMNS[:1])
+    output = replace(output, destination=replace(output.destination, format=kind, options=options))
+    with pytest.raises(JobError, match="OUTPUT_002"):
+        publish(spark, make_snapshot([output]), 1, [spark.createDataFrame([("a",)], "id string")])
+
+
+def test_csv_header_may_be_left_out_in_any_spelling(spark: SparkSession, tmp_path: Path) -> None:
+    output = make_output(tmp_path / "out", columns=COLUMNS[:1], columns_after=COLUMNS[:1])
+    output = replace(output, destination=replace(output.destination, format="csv", options={"HEADER": "false"}))
+    publish(spark, make_snapshot([output]), 1, [spark.createDataFrame([("a",)], "id string").coalesce(1)])
+    (file,) = (tmp_path / "out" / "period=2026-01").iterdir()
+    assert file.read_text("utf-8") == "a\n"
 
 
 def test_json_has_every_column_in_every_object(spark: SparkSession, tmp_path: Path) -> None:

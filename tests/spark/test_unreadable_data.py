@@ -128,6 +128,14 @@ def test_option_that_spark_refuses(spark: SparkSession, tmp_path: Path) -> None:
     assert "no such thing" in problem.message
 
 
+@pytest.mark.parametrize("option", [{"header": "yes"}, {"quote": "ab"}, {"maxColumns": "-1"}])
+def test_option_whose_value_makes_no_sense(spark: SparkSession, tmp_path: Path, option: dict[str, str]) -> None:
+    path = write(tmp_path / "in.csv", "id,note\na,b\n")
+    problem = find_problem(spark, read(NOTE, files(path, "csv", options=option)))
+    assert problem.code == "DATA_001"
+    assert "options of its datasource" in str(problem.hint)
+
+
 def test_json_in_another_encoding(spark: SparkSession, tmp_path: Path) -> None:
     latin = write(tmp_path / "a.json", '{"id": "a", "note": "Müller"}\n'.encode("latin-1"))
     problem = find_problem(spark, read(NOTE, files(latin, "json")))

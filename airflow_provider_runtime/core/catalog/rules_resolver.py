@@ -127,7 +127,7 @@ def _check_service(definition: Definition[Resolver], path: Path, strategy: Catal
     for name, value in strategy.params.items():
         word = find_secret_word(name)
         if word is not None and "{{" not in value:
-            message = f"parameter '{name}' may hold a secret: '{word}' is a word of its name"
+            message = f"parameter '{name}' may hold a secret: '{word}' is in its name"
             place = hide_line(definition, *path, "params", name, key=True)
             problems.append(Problem("CATALOG_002", message, "name a connection or a variable in auth", place))
     return problems

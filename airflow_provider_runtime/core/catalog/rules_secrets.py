@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from urllib.parse import unquote
 
 from airflow_provider_runtime.core.catalog.definition import Definition, Path
+from airflow_provider_runtime.core.catalog.rules_options import find_option_faults
 from airflow_provider_runtime.core.errors import Location, Problem
 from airflow_provider_runtime.core.model.base import Model
 from airflow_provider_runtime.core.model.datasource import Datasource
 
-SECRET_WORDS = frozenset({"password", "secret", "token", "key"})
+SECRET_PART = re.compile(r"pass(?:word|wd|phrase)|pwd|secret|token")
+# A path to a key is no key, and what only ends like the word is none either.
+ENDS_WITH_KEY = re.compile(r".*(?<!ssl)(?<!primary)(?<!mon)key", re.DOTALL)
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 URL_LOGIN = re.compile(r"//[^/@\s?#:]*:(?![0-9]+(?:[/?#]|$))[^@\s]*@|jdbc:oracle:[a-z]+:[^@/\s]+/[^@\s]+@")
-URL_SECRET = re.compile(
-    r"(?:^|[?&;,(\s])(?:[\w.-]*[_.-])?(?:password|secret|token|passwd|pwd)=[^&;)\s]"
-    r"|[?&;](?:[\w.-]*[_.-])?(?:(?:api|access|account)?key|sig|signature)=[^&;)\s]",
-    re.IGNORECASE,
-)
+IN_URL = re.compile(r"(^|[?&;,(\s])([^=?&;,()\s]+)=[^&;)\s]")
+SIGNATURE = re.compile(r"(?:.*[_.-])?sig(?:nature)?", re.DOTALL)
 CREDENTIAL = re.compile(r"airflow://[A-Za-z0-9_.\-]+|env://[A-Za-z_][A-Za-z0-9_]*")
 FORMAT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.$\-]*")
 HINT = "name a connection or a variable in credential_ref: airflow://CONN_ID or env://VARIABLE"
@@ -27,7 +28,7 @@ HINT = "name a connection or a variable in credential_ref: airflow://CONN_ID or 
 def check_datasource(definition: Definition[Datasource]) -> list[Problem]:
     """Return what is wrong with a datasource."""
     model = definition.model
-    problems = check_options(definition, ("options",), model.options)
+    problems = check_options(definition, ("options",), model.options, model.type)
     problems += check_url(definition, ("path_prefix",), model.path_prefix)
     problems += check_credential(definition, ("credential_ref",), model.credential_ref)
     problems += check_format(definition, ("type",), model.type)
@@ -43,13 +44,18 @@ def check_format(definition: Definition[Model], path: Path, name: str) -> list[P
     return [Problem("CATALOG_002", message, hint, definition.locate(*path))]
 
 
-def check_options(definition: Definition[Model], path: Path, options: Mapping[str, str]) -> list[Problem]:
-    """Return a problem for each option that is a secret by its name, or holds one in a URL."""
-    problems: list[Problem] = []
+def check_options(
+    definition: Definition[Model], path: Path, options: Mapping[str, str], kind: str = ""
+) -> list[Problem]:
+    """Return a problem for each option that is a secret by its name, holds one in a URL, or may not be."""
+    problems = [
+        Problem("CATALOG_002", message, hint, hide_line(definition, *path, name, key=True))
+        for name, message, hint in find_option_faults(options, kind)
+    ]
     for name, value in options.items():
         word = find_secret_word(name)
         if word is not None:
-            message = f"option '{name}' may hold a secret: '{word}' is a word of its name"
+            message = f"option '{name}' may hold a secret: '{word}' is in its name"
             problems.append(Problem("CATALOG_002", message, HINT, hide_line(definition, *path, name, key=True)))
         else:
             problems += check_url(definition, (*path, name), value)
@@ -58,12 +64,32 @@ def check_options(definition: Definition[Model], path: Path, options: Mapping[st
 
 def find_secret_word(name: str) -> str | None:
     """Return the word of an option's name that says it is a secret."""
-    return next((word.lower() for word in WORD.findall(name) if word.lower() in SECRET_WORDS), None)
+    plain = unquote(name).strip()
+    found = SECRET_PART.search(plain.lower())
+    if found is not None:
+        return found[0]
+    is_key = ENDS_WITH_KEY.fullmatch(plain.lower()) or "key" in (word.lower() for word in WORD.findall(plain))
+    return "key" if is_key else None
+
+
+def holds_secret(value: str) -> bool:
+    """Tell whether a value, such as a URL, carries a login, a password, a key or a signature."""
+    return URL_LOGIN.search(value) is not None or any(
+        _is_secret_in_url(unquote(name).lower(), before) for before, name in IN_URL.findall(value)
+    )
+
+
+def _is_secret_in_url(name: str, before: str) -> bool:
+    if SECRET_PART.search(name):
+        return True
+    # Elsewhere `key=` is a part of a path.
+    is_parameter = before in ("?", "&", ";")
+    return is_parameter and (ENDS_WITH_KEY.fullmatch(name) or SIGNATURE.fullmatch(name)) is not None
 
 
 def check_url(definition: Definition[Model], path: Path, value: str | None) -> list[Problem]:
     """Return a problem when a URL carries a password."""
-    if value is None or not (URL_LOGIN.search(value) or URL_SECRET.search(value)):
+    if value is None or not holds_secret(value):
         return []
     return [Problem("CATALOG_002", "url contains a password", HINT, hide_line(definition, *path))]
 

@@ -10,7 +10,7 @@ from airflow_provider_runtime.core.errors import Location
 LONGEST_LINE = 1_000
 """Characters from which a source line is not shown."""
 SECRET_LINE = re.compile(
-    r"(?:password|passwd|secret|token|[\W_]key)[\w.-]*[\"']?\s*[:=]\s*[^\s{\[]|//[^/@\s?#]*:[^/@\s]*@|credential_ref:",
+    r"(?:pass(?:word|wd|phrase)|pwd|secret|token|key)[\w.-]*[\"']?\s*[:=]\s*[^\s{\[]|//[^/@\s?#]*:[^/@\s]*@|credential_ref:",
     re.IGNORECASE,
 )
 """A line that may show a secret; it is not repeated in messages."""

@@ -8,6 +8,7 @@ from datetime import date
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -100,6 +101,16 @@ NonEmptyText = Annotated[
     StringConstraints(min_length=1),
     WithJsonSchema({**_TEXT_SCHEMA, "minLength": 1}, mode="validation"),
 ]
+KNOWN_FORMATS = ("parquet", "csv", "json", "orc", "jdbc")
+
+
+def read_format(value: str) -> str:
+    """Spark takes its formats in any case, and the job tells them apart by their small letters."""
+    return value.lower() if value.lower() in KNOWN_FORMATS else value
+
+
+FormatName = Annotated[NonEmptyText, AfterValidator(read_format)]
+"""The format of files, or jdbc."""
 Title = Annotated[
     str,
     _AsText,

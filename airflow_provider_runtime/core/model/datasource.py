@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from airflow_provider_runtime.core.model.base import Identifier, Model, NonEmptyText, Text
+from airflow_provider_runtime.core.model.base import FormatName, Identifier, Model, Text
 
 
 class Datasource(Model):
@@ -18,7 +18,7 @@ class Datasource(Model):
     """Name for people."""
     description: Text | None = None
     """What the datasource is."""
-    type: NonEmptyText
+    type: FormatName
     """parquet, csv, json, orc, jdbc, or any Spark format name on the classpath."""
     status: Literal["active", "disabled"] = "active"
     """A disabled datasource cannot be used."""

@@ -13,6 +13,7 @@ from pydantic import AliasChoices, Field
 from airflow_provider_runtime.core.model.base import (
     Boolean,
     ExpressionText,
+    FormatName,
     Identifier,
     Model,
     Name,
@@ -105,7 +106,7 @@ class Destination(Model):
     """Datasource to write to."""
     table: NonEmptyText | None = None
     """Table, or for files folder, of the datasource."""
-    type: NonEmptyText | None = None
+    type: FormatName | None = None
     """Format of a location that is written out here."""
     path: NonEmptyText | None = None
     """Folder below the datasource's prefix, or any path together with type."""

@@ -12,6 +12,7 @@ from airflow_provider_runtime.core.model.datasource import Datasource
 from airflow_provider_runtime.core.model.operation import Destination, OutputOperation
 from airflow_provider_runtime.core.model.plan import PlanDestination
 from airflow_provider_runtime.core.model.project import Project
+from airflow_provider_runtime.core.options import drop_option, get_option, merge_options
 from airflow_provider_runtime.core.planning.checked import Path
 from airflow_provider_runtime.core.planning.locations import leads_out, make_uri
 from airflow_provider_runtime.core.suggest import suggest
@@ -78,7 +79,7 @@ def _resolve_inline_jdbc(destination: Destination) -> PlanDestination:
     if destination.table is None:
         raise _UnresolvedError("a JDBC destination needs a table", hint="add `table`")
     _check_name(destination.table, "table")
-    if "url" not in destination.options:
+    if get_option(destination.options, "url") is None:
         raise _UnresolvedError(
             "a JDBC destination needs the option url", "options", "or name a datasource of type jdbc"
         )
@@ -125,9 +126,9 @@ def _resolve_in_datasource(catalog: Catalog, destination: Destination) -> PlanDe
 
 def _write_table(datasource: Datasource, name: str, destination: Destination) -> PlanDestination:
     _check_name(name, "table")
-    table = _qualify(name, destination.schema_ or datasource.options.get("schema"))
-    options = {key: value for key, value in datasource.options.items() if key != "schema"} | destination.options
-    _check_kept(options.get("url", ""), table)
+    table = _qualify(name, destination.schema_ or get_option(datasource.options, "schema"))
+    options = merge_options(drop_option(datasource.options, "schema"), destination.options)
+    _check_kept(get_option(options, "url") or "", table)
     return PlanDestination(
         kind="jdbc",
         format="jdbc",
@@ -143,7 +144,7 @@ def _write_folder(catalog: Catalog, datasource: Datasource, relative: str, desti
         kind="files",
         format=datasource.type,
         uri=join_uri(catalog, datasource.path_prefix, relative),
-        options={**datasource.options, **destination.options},
+        options=merge_options(datasource.options, destination.options),
         credential_ref=datasource.credential_ref,
         display=f"{datasource.id}/{relative}",
     )

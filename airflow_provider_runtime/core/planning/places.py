@@ -8,6 +8,7 @@ from itertools import takewhile
 from urllib.parse import unquote
 
 from airflow_provider_runtime.core.model.plan import PlanDestination
+from airflow_provider_runtime.core.options import get_option
 
 _LEADING = re.compile(r"^([a-z][a-z0-9+.-]*):/*")
 _PATTERN = re.compile(r"\\(.)|(\[[^]]*\])|(.)")
@@ -79,6 +80,6 @@ def _describe_table(destination: PlanDestination, earlier: PlanDestination) -> s
 
 def _read_table(destination: PlanDestination) -> tuple[str, str, str]:
     """Return a table's database, schema and name as they are compared."""
-    url = destination.options.get("url", "").casefold().split("?")[0].rstrip("/")
+    url = (get_option(destination.options, "url") or "").casefold().split("?")[0].rstrip("/")
     head, dot, tail = (destination.table or "").casefold().replace('"', "").partition(".")
     return (url, head, tail) if dot else (url, "", head)

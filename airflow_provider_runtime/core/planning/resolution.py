@@ -9,7 +9,8 @@ from datetime import datetime
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
-from airflow_provider_runtime.core.catalog.rules_secrets import URL_LOGIN, find_secret_word
+from airflow_provider_runtime.core.catalog.rules_options import find_option_faults
+from airflow_provider_runtime.core.catalog.rules_secrets import find_secret_word, holds_secret
 from airflow_provider_runtime.core.errors import (
     DefinitionError,
     Location,
@@ -17,11 +18,13 @@ from airflow_provider_runtime.core.errors import (
     ResolveError,
     RuntimeProviderError,
 )
+from airflow_provider_runtime.core.model.base import read_format
 from airflow_provider_runtime.core.model.dataset import Dataset, Table
 from airflow_provider_runtime.core.model.datasource import Datasource
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.plan import PlanLocation
 from airflow_provider_runtime.core.model.resolver import CatalogStrategy, PathStrategy, Resolver, Rule
+from airflow_provider_runtime.core.options import drop_option, get_option, merge_options
 from airflow_provider_runtime.core.planning import resolver_class
 from airflow_provider_runtime.core.planning.locations import (
     check_relative_path,
@@ -222,9 +225,9 @@ def _make_answered(
 
 def make_location(catalog: Catalog, asked: resolver_class.Location, locate: _Locate) -> PlanLocation:
     """Return the place that a path or table of a datasource, or a URI, means."""
-    _check_options(asked, locate)
     if asked.datasource_id is not None:
         datasource = _get_datasource(catalog, asked.datasource_id, locate)
+        _check_options(asked, datasource.type, locate)
         if datasource.type == "jdbc":
             return _locate_table(datasource, asked, locate)
         return _locate_files(catalog, datasource, asked, locate)
@@ -233,20 +236,27 @@ def make_location(catalog: Catalog, asked: resolver_class.Location, locate: _Loc
         raise ResolveError(Problem("RESOLVE_003", message, None, locate("endpoint")))
     if (
         hide_control_characters(asked.uri) != asked.uri
-        or URL_LOGIN.search(asked.uri)
+        or holds_secret(asked.uri)
         or not (has_scheme(asked.uri) or asked.uri.startswith("/"))
     ):
         message = "the uri of a location is not absolute, holds a control character, or holds a password"
         raise ResolveError(Problem("RESOLVE_003", message, "write scheme://host/path", locate("endpoint")))
-    return PlanLocation(kind="files", format=asked.type, uri=asked.uri, options=dict(asked.options))
+    kind = read_format(asked.type)
+    _check_options(asked, kind, locate)
+    return PlanLocation(kind="files", format=kind, uri=asked.uri, options=dict(asked.options))
 
 
-def _check_options(asked: resolver_class.Location, locate: _Locate) -> None:
-    secret = [name for name, value in asked.options.items() if find_secret_word(name) or URL_LOGIN.search(value)]
-    if secret:
-        message = f"the option '{secret[0]}' of a location looks like a secret"
-        hint = "use a datasource with a credential_ref"
-        raise DefinitionError(Problem("CATALOG_002", message, hint, locate("endpoint")))
+def _check_options(asked: resolver_class.Location, kind: str, locate: _Locate) -> None:
+    """Refuse options that no definition may have either."""
+    hint = "use a datasource with a credential_ref"
+    for name, value in asked.options.items():
+        if find_secret_word(name) or holds_secret(value):
+            message = f"the option '{name}' of a location looks like a secret"
+            raise DefinitionError(Problem("CATALOG_002", message, hint, locate("endpoint")))
+    for _, message, said in find_option_faults(asked.options, kind):
+        raise DefinitionError(Problem("CATALOG_002", f"a location's {message}", said, locate("endpoint")))
+    if asked.path is not None and holds_secret(asked.path):
+        raise DefinitionError(Problem("CATALOG_002", "the path of a location holds a password", hint, locate("path")))
 
 
 def _get_datasource(catalog: Catalog, identifier: str, locate: _Locate) -> Datasource:
@@ -266,18 +276,17 @@ def _locate_table(datasource: Datasource, asked: resolver_class.Location, locate
     if asked.table is None:
         message = f"datasource '{datasource.id}' is a database and has no paths"
         raise DefinitionError(Problem("CATALOG_002", message, "use the strategy `table`", locate("path")))
-    schema = asked.schema or datasource.options.get("schema")
+    schema = asked.schema or get_option(datasource.options, "schema")
     for key, text in (("table", asked.table), ("schema", schema)):
         if text is not None and not _TABLE.fullmatch(text):
             message = f"the {key} '{hide_control_characters(text)}' is no name of a {key}"
             raise DefinitionError(Problem("CATALOG_002", message, "write letters, digits and dots", locate(key)))
     name = f"{schema}.{asked.table}" if schema and "." not in asked.table else asked.table
-    options = {key: value for key, value in datasource.options.items() if key != "schema"}
     return PlanLocation(
         kind="jdbc",
         format="jdbc",
         table=name,
-        options=options | dict(asked.options),
+        options=merge_options(drop_option(datasource.options, "schema"), asked.options),
         credential_ref=datasource.credential_ref,
     )
 
@@ -295,6 +304,6 @@ def _locate_files(
         kind="files",
         format=datasource.type,
         uri=make_pattern(catalog.root, datasource.path_prefix, relative),
-        options={**datasource.options, **asked.options},
+        options=merge_options(datasource.options, asked.options),
         credential_ref=datasource.credential_ref,
     )

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult
-from airflow_provider_runtime.core.catalog.rules_secrets import URL_LOGIN
+from airflow_provider_runtime.core.catalog.rules_secrets import holds_secret
 from airflow_provider_runtime.core.errors import (
     DefinitionError,
     Problem,
@@ -389,7 +389,7 @@ class _Builder:
 
 def make_store_uri(store: str) -> str:
     """Return a store's address: a URI as it is, a local folder as an absolute path."""
-    if URL_LOGIN.search(store):
+    if holds_secret(store):
         hint = "let the storage's own configuration hold it: the address is written into every snapshot"
         raise DefinitionError(Problem("CATALOG_002", "the address of the slice store contains a password", hint))
     return make_uri(Path(), store)

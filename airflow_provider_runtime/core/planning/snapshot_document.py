@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_provider_runtime.core.catalog.rules_secrets import URL_LOGIN, find_secret_word
+from airflow_provider_runtime.core.catalog.rules_secrets import find_secret_word, holds_secret
 from airflow_provider_runtime.core.model.base import PlainValue
 from airflow_provider_runtime.core.model.plan import PlanColumn, PlanTable, PlanTemporal
 from airflow_provider_runtime.core.planning.pinning import Pin
@@ -116,7 +116,7 @@ def _hide(value: PlainValue) -> PlainValue:
     if isinstance(value, list):
         return [_hide(entry) for entry in value]
     if not isinstance(value, dict):
-        return HIDDEN if isinstance(value, str) and URL_LOGIN.search(value) else value
+        return HIDDEN if isinstance(value, str) and holds_secret(value) else value
     return {
         key: HIDDEN if find_secret_word(key) and not isinstance(entry, dict | list) else _hide(entry)
         for key, entry in value.items()

@@ -260,6 +260,74 @@ DATASOURCE_CASES = [
         "url contains a password",
         "credential_ref",
     ),
+    *(
+        Wrong(
+            f"secret option {name}",
+            f"datasource: {{id: x, type: jdbc, options: {{'{name}': a}}}}\n",
+            "CATALOG_002",
+            1,
+            f"'{name}'",
+            "may hold a secret",
+        )
+        for name in (
+            "PassWord",
+            "accesskey",
+            "fs.s3a.accesskey",
+            "pwd",
+            "PASSWD",
+            "sslpassword",
+            "pass%77ord",
+            "a\u00a0key",
+        )
+    ),
+    *(
+        Wrong(
+            f"secret in url {end}",
+            f"datasource: {{id: x, type: jdbc, options: {{Url: 'jdbc:postgresql://h/d{end}'}}}}\n",
+            "CATALOG_002",
+            1,
+            "'jdbc:postgresql://h/d",
+            "url contains a password",
+        )
+        for end in (
+            "?user=a&sslpassword=x",
+            "?pass%77ord=x",
+            ";ACCESSKEY=x",
+            "?x-amz-signature=x",
+            "?si%67=x",
+            "(pwd=x)",
+        )
+    ),
+    *(
+        Wrong(
+            f"code in option {option}",
+            f"datasource: {{id: x, type: csv, options: {{{option}}}}}\n",
+            "CATALOG_002",
+            1,
+            option.split(":")[0],
+            "is refused: it may hold a statement or name a class",
+            "plain values",
+        )
+        for option in ("compression: org.x.Y", "io.compression.codecs: z", "sessionInitStatement: CALL x()", "a: b.C")
+    ),
+    Wrong(
+        "options that differ in case",
+        "datasource: {id: x, type: csv, options: {header: a, Header: b}}\n",
+        "CATALOG_002",
+        1,
+        "Header",
+        "options 'header' and 'Header' differ only in case",
+        "keep one",
+    ),
+    Wrong(
+        "mode that is not strict",
+        "datasource: {id: x, type: CSV, options: {MODE: DROPMALFORMED}}\n",
+        "CATALOG_002",
+        1,
+        "MODE",
+        "would leave out what Spark cannot read",
+        "FAILFAST",
+    ),
     Wrong(
         "password after ?",
         "datasource: {id: x, type: jdbc, options: {url: 'jdbc:postgresql://h/d?password=x'}}\n",

@@ -212,7 +212,14 @@ def test_duplicate_keys_many_are_bounded() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["options: {password: hunter2}", "url: 'jdbc:x://u:hunter2@h'", "fs.s3a.secret.key: hunter2"]
+    "line",
+    [
+        "options: {password: hunter2}",
+        "url: 'jdbc:x://u:hunter2@h'",
+        "fs.s3a.secret.key: hunter2",
+        "accesskey: hunter2",
+        "PassWord: hunter2",
+    ],
 )
 def test_line_with_secret_is_not_shown(line: str) -> None:
     text = f"a: 1\n{line}\n"

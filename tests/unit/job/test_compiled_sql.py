@@ -88,6 +88,19 @@ def make_place(**changed: object) -> Plan:
 
 
 POSTGRES = "jdbc:postgresql://db:5432/books"
+CLASSES: list[dict[str, str]] = [
+    {"compression": "org.apache.hive.beeline.BeeLine"},
+    {"Codec": "x.y"},
+    {"parquet.compression": "x.Y"},
+    {"io.compression.codecs": "x.y"},
+    {"parquet.read.filter": "x"},
+    {"parquet.read.support.class": "x"},
+    {"fs.s3a.custom.signers": "Name:x.Y"},
+    {"dfs.client.failover.proxy.provider.books": "x"},
+    {"hadoop.security.group.mapping": "x.Y"},
+    {"anything": "a.b.C$D, e.f"},
+    {"fs.azure.account.oauth.provider.type": "x.Y"},
+]
 
 
 @pytest.mark.parametrize(
@@ -146,10 +159,15 @@ POSTGRES = "jdbc:postgresql://db:5432/books"
             "table": None,
             "options": {"fs.file.impl": "java.lang.Runtime"},
         },
+        {"kind": "files", "format": "CSV", "uri": "/x", "table": None},
+        {"kind": "files", "format": "j\u017fon", "uri": "/x", "table": None},
+        {"options": {"url": POSTGRES, "URL": POSTGRES}},
+        {"options": {"url": "jdbc:mysql://db/books?query%49nterceptors=a.b.C"}},
+        *({"kind": "files", "format": "csv", "uri": "/x", "table": None, "options": options} for options in CLASSES),
     ],
 )
 def test_places_that_could_run_code_are_refused(changed: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match=r"refused|no name|unknown format"):
+    with pytest.raises(ValueError, match=r"refused|no name|unknown format|differ only in case"):
         check_plan(make_place(**changed))
 
 
@@ -183,6 +201,9 @@ def test_aliases_are_names(alias: str) -> None:
         {"url": "jdbc:sap://db:30015/?databaseName=books"},
         {"url": "jdbc:teradata://db/DATABASE=books,CHARSET=UTF8"},
         {"fs.s3a.aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider"},
+        {"fs.azure.account.oauth.provider.type": "org.apache.hadoop.fs.azurebfs.oauth2.ClientCredsTokenProvider"},
+        {"compression": "zstd", "dateFormat": "dd.MM", "delimiter": ".", "fs.s3a.endpoint": "s3.example.com"},
+        {"partitionColumn": "id", "sep": ";", "multiLine": "true", "user": "Ann.Bell", "nullValue": "n.A"},
     ],
 )
 def test_usual_options_of_places_are_accepted(options: dict[str, str]) -> None:

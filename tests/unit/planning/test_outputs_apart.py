@@ -9,6 +9,7 @@ from tests.unit.planning.project_builder import check_operations, output, update
 LAKE = "{datasource_id: lake, table: out}"
 DWH = "{datasource_id: dwh, table: out}"
 INLINE = "{type: jdbc, table: t, options: {url: 'jdbc:postgresql://db/x'}}"
+DWH_URL = "'jdbc:postgresql://db/dwh'"
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,7 @@ INLINE = "{type: jdbc, table: t, options: {url: 'jdbc:postgresql://db/x'}}"
         ("{type: csv, path: 's3a://b/out'}", "{type: csv, path: 's3a://B/out/'}", "is the folder s3a://b/out"),
         ("{type: csv, path: '/o/a%20b'}", "{type: csv, path: 'file:/o/a b'}", "is the folder /o/a%20b"),
         (DWH, "{datasource_id: dwh, table: finance.OUT}", "is the table dwh/finance.out"),
+        (DWH, f"{{type: JDBC, table: finance.out, options: {{URL: {DWH_URL}}}}}", "is the table dwh/finance.out"),
     ],
 )
 def test_outputs_that_meet(first: str, second: str, met: str) -> None:

@@ -154,6 +154,14 @@ def test_table_strategy_names_schema_options_and_credential_but_no_secret() -> N
     assert list_locations(resolve(write_resolver(rule), write_project(OUTPUT)))[0].table == "s01.transactions_2026"
 
 
+def test_options_and_types_of_a_datasource_are_known_in_any_case() -> None:
+    rule = "{name: t, strategy: {type: table, datasource_id: other, table: gl}}"
+    other = "datasource: {id: other, type: JDBC, options: {Url: 'jdbc:postgresql://db/dwh', Schema: books}}\n"
+    location = list_locations(resolve(write_resolver(rule), write_project(OUTPUT), other))[0]
+    assert (location.kind, location.format, location.table) == ("jdbc", "jdbc", "books.gl")
+    assert location.options == {"Url": "jdbc:postgresql://db/dwh"}
+
+
 @pytest.mark.parametrize("table", ["(select 1) t", "a; drop table b", 'a"b', "a`b", "a b\nc"])
 def test_table_strategy_with_more_than_a_name_is_refused(table: str) -> None:
     quoted = table.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

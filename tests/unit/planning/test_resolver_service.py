@@ -131,6 +131,7 @@ def test_service_is_asked_for_each_child_period_and_may_name_periods(service: Se
         (b'{"locations": [{"path": "a"}]}', "a location has a datasource_id with a path"),
         (b'{"locations": [{"uri": "relative", "type": "orc"}]}', "is not absolute"),
         (b'{"locations": [{"uri": "jdbc://u:p@h/x", "type": "orc"}]}', "holds a password"),
+        (b'{"locations": [{"uri": "https://h/x?sig=hunter2", "type": "orc"}]}', "holds a password"),
         (b'{"locations": [{"datasource_id": "lake", "path": "a", "period": "May"}]}', "not in the calendar"),
         (b'{"locations": [{"datasource_id": "lake", "path": "a", "table": "b"}]}', "a path and a table"),
         (b'{"locations": [{"datasource_id": "lake", "path": "a\\ud800"}]}', "half a character"),
@@ -150,9 +151,25 @@ def test_service_path_out_of_the_prefix_is_refused(service: Service) -> None:
     assert list_problems(service.write(), write_project(OUTPUT))[0].code == "CATALOG_002"
 
 
-def test_service_option_with_a_secret_is_refused(service: Service) -> None:
-    service.answer = b'{"locations": [{"uri": "s3a://b", "type": "orc", "options": {"access.key": "x"}}]}'
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"access.key": "x"},
+        {"PassWord": "x"},
+        {"endpoint": "https://h?si%67=x"},
+        {"compression": "x.Y"},
+        {"header": "true", "Header": "false"},
+        {"Mode": "PERMISSIVE"},
+    ],
+)
+def test_service_option_that_no_definition_may_have_is_refused(service: Service, options: dict[str, str]) -> None:
+    service.answer = json.dumps({"locations": [{"uri": "s3a://b", "type": "CSV", "options": options}]}).encode()
     assert list_problems(service.write(), write_project(OUTPUT))[0].code == "CATALOG_002"
+
+
+def test_service_format_is_known_in_any_case(service: Service) -> None:
+    service.answer = b'{"locations": [{"uri": "s3a://b", "type": "CSV"}]}'
+    assert {found.format for found in list_locations(resolve(service.write(), write_project(OUTPUT)))} == {"csv"}
 
 
 @pytest.mark.parametrize(("status", "retryable"), [(404, False), (401, False), (302, False), (503, True), (429, True)])

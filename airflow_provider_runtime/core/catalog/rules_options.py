@@ -1,0 +1,65 @@
+"""Options of Spark's readers and writers: none that is given twice, switches strict reading off, or runs code.
+
+The Spark job refuses what runs code in every snapshot, by the same patterns; a contract test holds the two together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from urllib.parse import unquote
+
+CODE_IN_OPTION = re.compile(
+    r"^(?:prepare)?query$|init(?:statement|sql)|dbtable|createtable|factory|class|interceptor|deserializ|callback"
+    r"|verifier|plugin|provider$|failover\.proxy\.provider|logger|(?<!de)script|jaas|^init$|^hint$|[._]impl$|codecs$|signer"
+    r"|^parquet\.read\.filter$|jndi|inifile|initfile|infile|trace(?:file|dir)|propertiestransform|eventhandler"
+    r"|balancestrategy|exceptionchecker|browser|load_?extension",
+    re.IGNORECASE,
+)
+CLASS_NAME = re.compile(r"(?:^|[,;:\s])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.[A-Z][\w$]*(?:$|[,;:\s])", re.ASCII)
+# Names of people and databases and patterns of dates may look like names of classes.
+NO_CLASS_IN = re.compile(
+    r"driver|url|user(?:name)?|\w*schema|\w*database(?:name)?|\w*format|\w*value|pathglobfilter",
+    re.IGNORECASE | re.ASCII,
+)
+COMPRESSION = re.compile(r"(?:.*\.)?(?:compression|compress|codec)", re.IGNORECASE)
+PLAIN_WORD = re.compile(r"[A-Za-z0-9_-]*", re.ASCII)
+# How a bucket or container is logged in to is chosen by names of classes of Hadoop's own.
+LOGIN_OF_STORE = re.compile(
+    r"fs\.s3a\.(?:bucket\.[^.]+\.)?aws\.credentials\.provider=.*"
+    r"|fs\.azure\.account\.oauth\.provider\.type(?:\.[\w.-]+)?=org\.apache\.hadoop\.fs\.azurebfs\.[\w.]+",
+    re.ASCII | re.DOTALL,
+)
+OPTIONS_OF_URL = re.compile(r"[?&;(,:/#]\s*([^=?&;(),:/#]+)=")
+STRICT_MODE = "FAILFAST"
+
+
+def find_option_faults(options: Mapping[str, str], kind: str = "") -> Iterator[tuple[str, str, str]]:
+    """Return name, message and hint for each option that no reader or writer of this kind may have."""
+    seen: dict[str, str] = {}
+    for name, value in options.items():
+        twin = seen.setdefault(name.lower(), name)
+        if twin != name:
+            yield name, f"options '{twin}' and '{name}' differ only in case", "Spark takes them for one: keep one"
+        elif runs_code(name, value):
+            message = f"option '{name}' is refused: it may hold a statement or name a class to be run"
+            yield name, message, "remove it: Spark's own options, and those of drivers that are plain values, are taken"
+        elif kind in ("csv", "json") and name.lower() == "mode" and value.upper() != STRICT_MODE:
+            message = f"option '{name}' would leave out what Spark cannot read"
+            yield name, message, f"remove it: files are read in the mode {STRICT_MODE}"
+
+
+def runs_code(name: str, value: str) -> bool:
+    """Tell whether an option may hold a statement, or the name of a class to be loaded."""
+    name = name.strip()
+    if LOGIN_OF_STORE.fullmatch(f"{name}={value}"):
+        return False
+    if COMPRESSION.fullmatch(name):
+        return not PLAIN_WORD.fullmatch(value)
+    if name.lower() == "url" and any(
+        CODE_IN_OPTION.search(key.strip("{} \t\r\n"))
+        # Drivers decode `%65` in names before they compare them.
+        for key in (*OPTIONS_OF_URL.findall(value), *OPTIONS_OF_URL.findall(unquote(value)))
+    ):
+        return True
+    return bool(CODE_IN_OPTION.search(name) or (CLASS_NAME.search(value) and not NO_CLASS_IN.fullmatch(name)))

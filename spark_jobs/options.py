@@ -1,0 +1,65 @@
+"""Options of readers and writers, whose names Spark tells apart without regard to case; and those that run code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.parse import unquote
+
+CODE_IN_OPTION = re.compile(
+    r"^(?:prepare)?query$|init(?:statement|sql)|dbtable|createtable|factory|class|interceptor|deserializ|callback"
+    r"|verifier|plugin|provider$|failover\.proxy\.provider|logger|(?<!de)script|jaas|^init$|^hint$|[._]impl$|codecs$|signer"
+    r"|^parquet\.read\.filter$|jndi|inifile|initfile|infile|trace(?:file|dir)|propertiestransform|eventhandler"
+    r"|balancestrategy|exceptionchecker|browser|load_?extension",
+    re.IGNORECASE,
+)
+CLASS_NAME = re.compile(r"(?:^|[,;:\s])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.[A-Z][\w$]*(?:$|[,;:\s])", re.ASCII)
+# Names of people and databases and patterns of dates may look like names of classes.
+NO_CLASS_IN = re.compile(
+    r"driver|url|user(?:name)?|\w*schema|\w*database(?:name)?|\w*format|\w*value|pathglobfilter",
+    re.IGNORECASE | re.ASCII,
+)
+COMPRESSION = re.compile(r"(?:.*\.)?(?:compression|compress|codec)", re.IGNORECASE)
+PLAIN_WORD = re.compile(r"[A-Za-z0-9_-]*", re.ASCII)
+# How a bucket or container is logged in to is chosen by names of classes of Hadoop's own.
+LOGIN_OF_STORE = re.compile(
+    r"fs\.s3a\.(?:bucket\.[^.]+\.)?aws\.credentials\.provider=.*"
+    r"|fs\.azure\.account\.oauth\.provider\.type(?:\.[\w.-]+)?=org\.apache\.hadoop\.fs\.azurebfs\.[\w.]+",
+    re.ASCII | re.DOTALL,
+)
+OPTIONS_OF_URL = re.compile(r"[?&;(,:/#]\s*([^=?&;(),:/#]+)=")
+
+
+def get_option(options: Mapping[str, str], name: str) -> str | None:
+    """Return the value of an option, however its name is spelled."""
+    return next((value for key, value in options.items() if key.lower() == name.lower()), None)
+
+
+def merge_options(*layers: Mapping[str, str]) -> dict[str, str]:
+    """Return options of which later ones take the place of earlier ones, however their names are spelled."""
+    merged: dict[str, tuple[str, str]] = {}
+    for layer in layers:
+        merged |= {name.lower(): (name, value) for name, value in layer.items()}
+    return dict(merged.values())
+
+
+def drop_options(options: Mapping[str, str], *names: str) -> dict[str, str]:
+    """Return options without some, however their names are spelled."""
+    dropped = {name.lower() for name in names}
+    return {name: value for name, value in options.items() if name.lower() not in dropped}
+
+
+def runs_code(name: str, value: str) -> bool:
+    """Tell whether an option may hold a statement, or the name of a class to be loaded."""
+    name = name.strip()
+    if LOGIN_OF_STORE.fullmatch(f"{name}={value}"):
+        return False
+    if COMPRESSION.fullmatch(name):
+        return not PLAIN_WORD.fullmatch(value)
+    if name.lower() == "url" and any(
+        CODE_IN_OPTION.search(key.strip("{} \t\r\n"))
+        # Drivers decode `%65` in names before they compare them.
+        for key in (*OPTIONS_OF_URL.findall(value), *OPTIONS_OF_URL.findall(unquote(value)))
+    ):
+        return True
+    return bool(CODE_IN_OPTION.search(name) or (CLASS_NAME.search(value) and not NO_CLASS_IN.fullmatch(name)))

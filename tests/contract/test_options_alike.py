@@ -1,0 +1,44 @@
+"""What core refuses among options before a run, the job refuses in every snapshot."""
+
+from __future__ import annotations
+
+import pytest
+
+from airflow_provider_runtime.core import options as core_options
+from airflow_provider_runtime.core.catalog import rules_options as core
+from airflow_provider_runtime.core.model.base import KNOWN_FORMATS
+from spark_jobs import compiled_sql
+from spark_jobs import options as job
+
+PATTERNS = [name for name, value in vars(job).items() if name.isupper() and hasattr(value, "pattern")]
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_patterns_are_the_same(name: str) -> None:
+    mine, theirs = getattr(core, name), getattr(job, name)
+    assert (mine.pattern, mine.flags) == (theirs.pattern, theirs.flags)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "refused"),
+    [
+        ("url", "jdbc:postgresql://h/d?socket%46actory=x", True),
+        (" Url", "jdbc:postgresql://h/d?ssl=true", False),
+        ("compression", "x.Y", True),
+        ("compression", "zstd", False),
+        ("driver", "org.postgresql.Driver", False),
+        ("other", "org.postgresql.Driver", True),
+        ("fs.s3a.aws.credentials.provider", "x.Y", False),
+    ],
+)
+def test_both_refuse_the_same(name: str, value: str, refused: bool) -> None:
+    assert (core.runs_code(name, value), job.runs_code(name, value)) == (refused, refused)
+
+
+def test_both_merge_options_alike() -> None:
+    layers = [{"header": "a", "x": "b"}, {"Header": "c"}]
+    assert core_options.merge_options(*layers) == job.merge_options(*layers) == {"Header": "c", "x": "b"}
+
+
+def test_both_know_the_same_formats() -> None:
+    assert set(KNOWN_FORMATS) == compiled_sql._FORMATS_KNOWN
