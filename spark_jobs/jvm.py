@@ -102,6 +102,7 @@ class HadoopStorage:
 
     def is_link(self, uri: str) -> bool:
         """Object stores have no links, and Hadoop has switched off those of HDFS."""
+        del uri
         return False
 
     def make_folder(self, uri: str) -> None:
