@@ -84,7 +84,7 @@ def _resolve_inline_jdbc(destination: Destination) -> PlanDestination:
             "a JDBC destination needs the option url", "options", "or name a datasource of type jdbc"
         )
     table = _qualify(destination.table, destination.schema_)
-    _check_kept(destination.options["url"], table)
+    _check_kept(get_option(destination.options, "url") or "", table)
     return PlanDestination(
         kind="jdbc", format="jdbc", table=table, options=dict(destination.options), display=f"jdbc/{table}"
     )
