@@ -97,6 +97,17 @@ def test_publish_replaces_its_period_and_nothing_else(spark: SparkSession, wareh
     assert list_stage_tables(warehouse) == []
 
 
+@pytest.mark.parametrize("option", [{"BatchSize": "zap"}, {"numpartitions": "0"}])
+def test_option_whose_value_makes_no_sense_is_not_worth_a_retry(
+    spark: SparkSession, warehouse: Warehouse, option: dict[str, str]
+) -> None:
+    output = make_table_output(warehouse)
+    options = {"URL": warehouse.jdbc_url, **option}
+    output = replace(output, destination=replace(output.destination, options=options))
+    with pytest.raises(JobError, match="OUTPUT_002"):
+        publish(spark, make_snapshot([output]), 1, [make_rows(spark, ["a"], parts=1)])
+
+
 def test_overwrite_replaces_every_row(spark: SparkSession, warehouse: Warehouse) -> None:
     publish(spark, make_snapshot([make_table_output(warehouse)]), 1, [make_rows(spark, ["a"])])
     output = make_table_output(warehouse, write_mode="overwrite")
