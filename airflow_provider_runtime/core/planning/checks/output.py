@@ -6,6 +6,7 @@ from airflow_provider_runtime.core.catalog.catalog import registered_dataset_id
 from airflow_provider_runtime.core.errors import DefinitionError
 from airflow_provider_runtime.core.model.operation import OutputOperation
 from airflow_provider_runtime.core.model.plan import PlanDestination
+from airflow_provider_runtime.core.options import get_option
 from airflow_provider_runtime.core.planning.checked import CheckedOperation, WorkingColumn
 from airflow_provider_runtime.core.planning.checks.context import OperationContext, uses_of
 from airflow_provider_runtime.core.planning.checks.names import read_column_reference, suggest_column
@@ -81,7 +82,8 @@ def _check_destination(
         message = "a JDBC output must include the column _period, or the rows of its period cannot be replaced"
         hint = "add _period to `columns`, or set write_mode: overwrite"
         context.report("OUTPUT_002", message, ("arguments", "columns"), hint)
-    cut = [column.name for column in columns if is_cut_by_database(destination.options.get("url", ""), column.name)]
+    url = get_option(destination.options, "url") or ""
+    cut = [column.name for column in columns if is_cut_by_database(url, column.name)]
     if destination.kind == "jdbc" and cut:
         message = f"the column '{cut[0]}' has a name of more than {POSTGRES_NAME_BYTES} bytes, which PostgreSQL cuts"
         context.report("OUTPUT_002", message, ("arguments", "columns"), "leave it out, or write a shorter name")
