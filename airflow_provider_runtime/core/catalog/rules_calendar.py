@@ -132,7 +132,7 @@ def _find_ambiguity(pattern: str | None) -> str | None:
     if len(tokens) > len(set(tokens)):
         return "holds a token twice"
     others = [name for name in tokens if name not in TOKEN_PATTERNS]
-    return f"holds more than one token of any characters: {', '.join(others[:8])}" if len(others) > 1 else None
+    return f"holds more than two tokens of any characters: {', '.join(others[:8])}" if len(others) > 2 else None
 
 
 def _fits_pattern(identifier: str, pattern: str | None) -> bool:

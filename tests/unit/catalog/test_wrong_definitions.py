@@ -494,11 +494,11 @@ CALENDAR_CASES = [
     ),
     Wrong(
         "pattern with several tokens of any characters",
-        calendar(YEAR, '{name: year, identifier_pattern: "{year}{a}{b}"}'),
+        calendar(YEAR, '{name: year, identifier_pattern: "{year}{a}{b}{c}"}'),
         "CATALOG_002",
         3,
-        '"{year}{a}{b}"',
-        "more than one token of any characters: a, b",
+        '"{year}{a}{b}{c}"',
+        "more than two tokens of any characters: a, b, c",
     ),
     Wrong(
         "built-in id", "calendar: {id: gregorian, levels: [{name: day}]}\n", "CATALOG_003", 1, "gregorian", "built in"
