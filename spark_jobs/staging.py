@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 READERS_WORTH_A_COPY = 3
 DEEPEST_PLAN = 60
 ALWAYS_KEPT = ("_deleted", "_updated_at")
+COPY_OPTIONS = {
+    # A copy is read whole, by this run alone: what makes files small or quick to search costs more than it brings.
+    "parquet.enable.dictionary": "false",
+    "parquet.column.statistics.enabled": "false",
+}
 
 
 @dataclass(slots=True)
@@ -81,7 +86,7 @@ class Staging:
         if uri is None:
             frame = rows.localCheckpoint()
         else:
-            rows.write.mode("append").parquet(uri)
+            rows.write.mode("append").options(**COPY_OPTIONS).parquet(uri)
             frame = self._read(uri, kept)
         observed.record()
         working.parts = [Part(frame, frozenset(column.name for column in kept))]

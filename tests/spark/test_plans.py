@@ -159,6 +159,20 @@ def test_rows_that_three_readers_need_are_copied_once(spark: SparkSession, data:
     assert report.operations[1].rows_affected == sum(1 for index in range(1000) if index % 7 > 2)
 
 
+def test_observed_rows_are_copied_without_what_their_position_makes(spark: SparkSession, data: Path) -> None:
+    plan = start(TX, files(data / "tx")).update(("amount", "decimal(18,2)", "1BD"), where="`@w`.`id` % 2 = 0")
+    sinks = FolderSinks(data / "out")
+    report = execute(spark, plan.output("_row_id", "_source_dataset", "_period", "amount").snapshot(), sinks)
+    above, _, below = sinks.plans[0].partition("CollectMetrics")
+    made = ("AS _row_id", "AS _source_dataset", "AS _period")
+    assert [name in above for name in made] == [True] * 3, sinks.plans[0]
+    assert [name in below for name in made] == [False] * 3, sinks.plans[0]
+    assert report.operations[0].rows_affected == 500
+    rows = spark.read.parquet(report.outputs[0].uri)
+    assert rows.select("_row_id").distinct().count() == 1000
+    assert rows.where("_row_id IS NULL OR _source_dataset IS NULL OR _period IS NULL").isEmpty()
+
+
 def test_no_generated_method_is_too_long_for_java_to_compile(spark: SparkSession, data: Path) -> None:
     columns = [*TX, *[(f"a{index}", "decimal(18,2)") for index in range(20)]]
     wide = [f"CAST(id % {index + 7} AS decimal(18,2)) AS a{index}" for index in range(20)]
