@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from airflow_provider_runtime.core.expr.extremes import TURNED
-from spark_jobs.compiled_sql import CALLABLE, check_plan, find_foreign_part
+from spark_jobs.compiled_sql import CALLABLE, DATABASES, check_plan, find_foreign_part
 from spark_jobs.snapshot import Location, Plan
 
 EXPRESSIONS = Path(__file__).parents[1] / "expr" / "golden" / "expressions.txt"
@@ -208,3 +208,9 @@ def test_aliases_are_names(alias: str) -> None:
 )
 def test_usual_options_of_places_are_accepted(options: dict[str, str]) -> None:
     check_plan(make_place(options=options))
+
+
+def test_databases_are_those_that_the_page_names() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "sources.md").read_text(encoding="utf-8")
+    named = page.partition("every database is refused that is none of")[2].partition(", by the word after")[0]
+    assert tuple(re.findall(r"`(\w+)`", named)) == DATABASES
