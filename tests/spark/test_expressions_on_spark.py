@@ -2,10 +2,11 @@
 
 import random
 from datetime import UTC, date, datetime
-from decimal import Decimal
+from decimal import Decimal, localcontext
 
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql import functions
 
 from airflow_provider_runtime.core.errors import DataError
 from airflow_provider_runtime.core.expr import Relation, Scope, ScopeColumn, check_expression, compile_sql, evaluate
@@ -152,6 +153,45 @@ def test_totals_agree_with_exact_arithmetic(spark):
     assert row[0] == sum(amounts)
     assert row[1] == (sum(amounts) / len(amounts)).quantize(Decimal("1e-10"), "ROUND_HALF_UP")
     assert row[4] == sum(one["s"] is not None for one in rows)
+
+
+@pytest.mark.parametrize("precision", [8, 9, 12, 18, 19, 30])
+@pytest.mark.parametrize("scale", [0, 1, 2, 8, 9, 18])
+def test_totals_of_the_longest_numbers_are_exact(spark, precision, scale):
+    if scale > precision:
+        pytest.skip("no such type")
+    kind = make_decimal(precision, scale)
+    scope = Scope(Relation("t", "working", {"x": ScopeColumn(kind)}))
+    rng = random.Random(precision * 100 + scale)
+    longest = 10**precision - 1
+    digits = [longest, longest, -longest, -(longest // 2), 1, -1, 10**9, -(10**9), 0]
+    digits += [rng.randint(-longest, longest) for _ in range(40)]
+    with localcontext(prec=60):
+        values = [None, *(Decimal(number).scaleb(-scale) for number in digits if abs(number) <= longest)]
+    rows = [(value, key) for value in values for key in ("all", f"{value}")]
+    frame = spark.createDataFrame([*rows, (None, "none")], f"x {kind.ddl}, key string").alias("@w")
+    checked = check_expression("SUM(x)", scope, aggregate=True).expression
+    total = functions.expr(compile_sql(checked, run_timestamp=NOW)).alias("total")
+    found = dict(frame.groupBy("key").agg(total).collect())
+    with localcontext(prec=60):
+        for key in dict.fromkeys(key for _, key in rows):
+            held = [value for value, other in rows if other == key and value is not None]
+            assert found[key] == (sum(held) if held else None), key
+    assert found["none"] is None
+
+
+@pytest.mark.parametrize(
+    ("values", "total"), [([2**63 - 1, -(2**63), 2**63 - 1, 5], 2**63 + 3), ([2**63 - 1, 1, -9], 2**63 - 9)]
+)
+def test_only_the_total_of_integers_must_fit(spark, values, total):
+    frame = spark.createDataFrame([(value,) for value in values], "i bigint").alias("@w")
+    checked = check_expression("SUM(i)", SCOPE, aggregate=True).expression
+    compiled = frame.selectExpr(f"{compile_sql(checked, run_timestamp=NOW, mark='1:x')} AS total")
+    if total < 2**63:
+        assert compiled.collect() == [(total,)]
+    else:
+        with pytest.raises(PySparkException, match="CAST_OVERFLOW"):
+            compiled.collect()
 
 
 def test_quotient_just_below_a_tie_is_rounded_down(spark):

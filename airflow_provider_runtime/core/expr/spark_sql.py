@@ -15,7 +15,8 @@ from airflow_provider_runtime.core.expr.checker import Checked, literal_type
 from airflow_provider_runtime.core.expr.extremes import TURNED, find_null_columns, flatten
 from airflow_provider_runtime.core.expr.quotient import absolute, divide_sql, has_one_step, negate
 from airflow_provider_runtime.core.expr.recursion import walks_deep
-from airflow_provider_runtime.core.expr.typed import Typed
+from airflow_provider_runtime.core.expr.totals import can_split, split_sum
+from airflow_provider_runtime.core.expr.typed import Typed, find_columns, split_conjunction
 from airflow_provider_runtime.core.model.schema import INTEGER, DataType, make_decimal
 
 OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY, PRIMARY = range(8)
@@ -43,7 +44,7 @@ def compile_equalities(checked: Checked, alias: str, *, run_timestamp: datetime)
     """Return the equalities of a condition connected by AND: the side over the row, the side over the alias."""
     compiler = _Compiler(run_timestamp, None)
     found: list[tuple[str, str]] = []
-    for condition in _split_conjunction(checked.node):
+    for condition in split_conjunction(checked.node):
         if condition.op != "compare" or condition.value != "=":
             continue
         first, second = condition.args
@@ -93,26 +94,8 @@ def _escape(character: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _split_conjunction(node: Typed) -> list[Typed]:
-    pending, found = [node], []
-    while pending:
-        current = pending.pop()
-        if current.op == "and":
-            pending.extend(reversed(current.args))
-        else:
-            found.append(current)
-    return found
-
-
 def _find_aliases(node: Typed) -> set[str | None]:
-    pending, found = [node], set()
-    while pending:
-        current = pending.pop()
-        if current.op == "column":
-            assert isinstance(current.value, tuple)
-            found.add(current.value[0])
-        pending.extend(current.args)
-    return found
+    return {alias for alias, _ in find_columns(node)}
 
 
 class _Compiler:
@@ -392,7 +375,10 @@ class _Compiler:
 
     def write_sum(self, node: Typed) -> Sql:
         """Write SUM; integers are added as decimals, so that only the total must fit, in whatever order they come."""
-        values = self.arguments(node.args)
+        argument = node.args[0]
+        if argument.is_simple and can_split(argument.type):
+            return PRIMARY, self.cast(split_sum(self.write(argument, UNARY), argument.type), node.type)
+        values = self.write(argument, OR)
         if node.type.kind == "integer":
             values = f"CAST({values} AS DECIMAL(20,0))"
         return PRIMARY, self.cast(f"sum({self.mark}{values})", node.type)

@@ -27,3 +27,27 @@ class Typed:
         while inner.op in ("cast", "negate") and inner.args:
             inner = inner.args[0]
         return inner.op in ("column", "literal")
+
+
+def split_conjunction(node: Typed) -> list[Typed]:
+    """Return the conditions that AND connects."""
+    pending, found = [node], []
+    while pending:
+        current = pending.pop()
+        if current.op == "and":
+            pending.extend(reversed(current.args))
+        else:
+            found.append(current)
+    return found
+
+
+def find_columns(node: Typed) -> set[tuple[str | None, str]]:
+    """Return the columns that an expression names, each with its alias: None for the rows at hand."""
+    pending, found = [node], set()
+    while pending:
+        current = pending.pop()
+        if current.op == "column":
+            assert isinstance(current.value, tuple)
+            found.add(current.value)
+        pending.extend(current.args)
+    return found
