@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 from tests.integration.postgres import JDBC_DRIVER, postgres_server
 from tests.integration.spark_cluster import spark_cluster
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["postgres_server", "spark_cluster"]
+
+# How long an example takes says more about the machine than about what is tested.
+settings.register_profile("any machine", settings.default, deadline=None)
+settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session")
