@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -117,6 +117,8 @@ class Execution:
         self._sources = SourceContext(
             spark, snapshot.period.identifier, snapshot.as_of, credentials, needs_row_ids(self._plan)
         )
+        # Rows that operations make have all columns from the start: rows of one form share their generated code.
+        self._columns_at_end = self._plan.operations[-1].columns_after
         self._timestamp = format_timestamp(snapshot)
         self._token = uuid.uuid4().hex[:12]
         self._loaded: dict[str, LoadedTable] = {}
@@ -206,7 +208,8 @@ class Execution:
         frame = loaded.frame.alias(WORKING).selectExpr(*made)
         depth = 0 if loaded.is_file_scan else 1
         unchanging = pick_unchanging(values)
-        working.append(Part(frame, frozenset(values), tuple(flags), depth=depth, unchanging=unchanging))
+        origins = frozenset({0})
+        working.append(Part(frame, frozenset(values), origins, tuple(flags), depth=depth, unchanging=unchanging))
         return working
 
     def _refuse_repeated_ids(self, loaded: LoadedTable) -> None:
@@ -231,10 +234,16 @@ class Execution:
             self._append(working, operation, ordinal)
         else:
             self._output(working, operation)
+        known = {column.name for column in working.columns}
+        new = [column for column in operation.columns_after if column.name not in known]
+        working.parts = [add_columns(part, new) for part in working.parts]
         working.columns = operation.columns_after
 
     def _update(self, working: WorkingDataset, operation: UpdateOperation) -> None:
-        part = working.prepare(1 + len(operation.assignments) + len(operation.joins))
+        part = working.take(operation, 1 + len(operation.assignments) + len(operation.joins))
+        if part is None:
+            working.counts[touched_flag(operation.seq)] = 0
+            return
         rows = self._touch(part.frame, operation)
         new = {rows.flag: rows.touched}
         new |= {matched_flag(operation.seq, alias): f"`@w`.{quote_name(alias)} IS NOT NULL" for alias in rows.aliases}
@@ -242,77 +251,92 @@ class Execution:
         frame = update_rows(rows, operation, self._timestamp, flags, part)
         assigned = [item.column for item in operation.assignments]
         checked = tuple(dict.fromkeys((*part.checked, *list_fallible(operation.assignments))))
-        names = part.columns | {*assigned}
-        flagged = (*part.flags, *new)
-        working.parts = [Part(frame, names, flagged, checked, part.depth + 1, part.code, unchanging=part.unchanging)]
+        working.append(
+            replace(
+                part,
+                frame=frame,
+                columns=part.columns | {*assigned},
+                flags=(*part.flags, *new),
+                checked=checked,
+                depth=part.depth + 1,
+                staged_for=None,
+                is_kept=False,
+            )
+        )
 
     def _delete(self, working: WorkingDataset, operation: DeleteOperation) -> None:
-        part = working.prepare(1 + len(operation.joins))
+        part = working.take(operation, 1 + len(operation.joins))
+        if part is None:
+            working.counts[touched_flag(operation.seq)] = 0
+            return
         rows = self._touch(part.frame, operation)
         flags = working.register.add(part.flags, {rows.flag: rows.touched})
         frame = delete_rows(rows, self._timestamp, flags)
-        held = (*part.flags, rows.flag)
-        working.parts = [replace(part, frame=frame, flags=held, depth=part.depth + 1, staged_for=None)]
+        flagged = (*part.flags, rows.flag)
+        depth = part.depth + 1
+        working.append(replace(part, frame=frame, flags=flagged, depth=depth, staged_for=None, is_kept=False))
 
     def _aggregate(self, working: WorkingDataset, operation: AggregateOperation, ordinal: int) -> None:
-        frame = union([working.drop_flags(part) for part in working.parts])
-        rows = self._touch(frame, operation)
+        touched = [part for part in working.parts if operation.may_touch(part.origins)] or working.parts
+        rows = self._touch(union([working.drop_flags(part) for part in touched]), operation)
         groups = group_rows(rows.frame.alias(WORKING).where(rows.touched), operation.group_by, operation.aggregations)
         keys = [quote_name(name) for name in operation.group_by]
         numbered = groups.selectExpr("*", f"{self._hash(keys, operation.seq)} AS {quote_name(POSITION)}")
-        columns = complete_new_rows(
-            numbered,
-            self._snapshot,
-            operation.columns_after,
-            seq=operation.seq,
-            ordinal=ordinal,
-            source_dataset=self._snapshot.input_table.dataset_id,
-            grouped=operation.group_by,
-        )
-        self._add_small(working, operation, numbered.alias(WORKING).selectExpr(*columns))
+        source = self._snapshot.input_table.dataset_id
+        self._add(working, operation, self._keep(numbered), ordinal, source, operation.group_by, is_kept=True)
 
     def _append(self, working: WorkingDataset, operation: AppendOperation, ordinal: int) -> None:
         source = self._loaded[operation.source].frame
         rows = read_source_rows(source, operation, self._salt(operation.seq))
+        is_kept = bool(operation.group_by)
+        if is_kept:
+            rows = self._keep(rows)
+        periods = [name for name in rows.columns if name.startswith("_period")]
+        self._add(working, operation, rows, ordinal, operation.source_dataset_id, periods, is_kept=is_kept)
+
+    def _keep(self, frame: DataFrame) -> DataFrame:
+        """Return rows that are computed once and kept from then on: the plan of what they came from ends here."""
+        kept = frame.localCheckpoint(eager=False)
+        self._kept.append(kept)
+        return kept
+
+    def _add(
+        self,
+        working: WorkingDataset,
+        operation: AggregateOperation | AppendOperation,
+        rows: DataFrame,
+        ordinal: int,
+        source_dataset: str,
+        grouped: Sequence[str],
+        *,
+        is_kept: bool,
+    ) -> None:
+        """Add rows, with their flag."""
         columns = complete_new_rows(
             rows,
             self._snapshot,
-            operation.columns_after,
+            self._columns_at_end,
             seq=operation.seq,
             ordinal=ordinal,
-            source_dataset=operation.source_dataset_id,
-            grouped=tuple(name for name in rows.columns if name.startswith("_period")),
+            source_dataset=source_dataset,
+            grouped=grouped,
         )
-        made = rows.alias(WORKING).selectExpr(*columns)
-        if operation.group_by:
-            self._add_small(working, operation, made)
-        else:
-            flags = working.register.add((), {added_flag(operation.seq): "TRUE"})
-            names = tuple(column.name for column in operation.columns_after)
-            self._add(working, operation, made.selectExpr("*", *flags.columns), checked=names)
-
-    def _add_small(self, working: WorkingDataset, operation: AnyOperation, frame: DataFrame) -> None:
-        """Add rows that are computed once and kept from then on: the plan of what they came from ends here."""
         flags = working.register.add((), {added_flag(operation.seq): "TRUE"})
-        kept = frame.selectExpr("*", *flags.columns).localCheckpoint(eager=False)
-        self._kept.append(kept)
-        self._add(working, operation, kept)
-
-    def _add(
-        self, working: WorkingDataset, operation: AnyOperation, frame: DataFrame, checked: tuple[str, ...] = ()
-    ) -> None:
-        """Add rows, with their flag; the rows before get the columns that are new, as NULL."""
-        known = {column.name for column in working.columns}
-        new = [column for column in operation.columns_after if column.name not in known]
-        if new:
-            working.parts = [add_columns(part, new) for part in working.parts]
-        names = frozenset(column.name for column in operation.columns_after)
-        working.append(Part(frame, names, (added_flag(operation.seq),), checked))
+        frame = rows.alias(WORKING).selectExpr(*columns, *flags.columns)
+        names = [column.name for column in self._columns_at_end]
+        checked = () if is_kept else tuple(names)
+        origins = frozenset({operation.seq})
+        working.append(Part(frame, frozenset(names), origins, (added_flag(operation.seq),), checked, is_kept=is_kept))
 
     def _output(self, working: WorkingDataset, operation: OutputOperation) -> None:
-        rest = [index for index, part in enumerate(working.parts) if part.staged_for != operation.seq]
-        if not rest:
+        rest = [
+            index
+            for index, part in enumerate(working.parts)
+            if part.staged_for != operation.seq and operation.may_touch(part.origins)
+        ]
+        if not rest and any(output.seq == operation.seq for output in self._outputs):
             return
+        rest = rest or list(range(len(working.parts)))
         observed = working.observe(operation.columns)
         rows = self._touch(union(observed.frames(rest)), operation, see_deleted=operation.include_deleted)
         selected = select_output(rows.frame.alias(WORKING).where(rows.touched), operation)
@@ -326,10 +350,10 @@ class Execution:
     def _settle(self, working: WorkingDataset) -> None:
         """Compute what no output has: an operation that must fail fails, read or not, and all rows are counted."""
         observed = working.observe(working.columns)
-        if all(observation is None for _, observation in observed.observed):
-            return
-        union(observed.frames()).write.format("noop").mode("overwrite").save()
-        observed.record()
+        rest = [index for index, (_, observation) in enumerate(observed.observed) if observation is not None]
+        if rest:
+            union(observed.frames(rest)).write.format("noop").mode("overwrite").save()
+            observed.record(rest)
 
     def _touch(self, frame: DataFrame, operation: AnyOperation, *, see_deleted: bool = False) -> TouchedRows:
         sides = {join.alias: self._choose_strategy(join, self._open_side(join.table)) for join in operation.joins}

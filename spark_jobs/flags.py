@@ -55,7 +55,7 @@ class FlagRegister:
         for flag, condition in new.items():
             column, mask = self._place(flag)
             before = [f"coalesce(`@w`.{quote_name(column)}, 0L)"] if column in present else []
-            terms.setdefault(column, before).append(f"CASE WHEN {condition} THEN {mask}L ELSE 0L END")
+            terms.setdefault(column, before).append(f"IF({condition}, {mask}L, 0L)")
         columns = tuple(f"{' | '.join(parts)} AS {quote_name(column)}" for column, parts in terms.items())
         return Flags(columns, tuple(column for column in terms if column in present))
 

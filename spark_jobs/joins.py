@@ -71,7 +71,7 @@ class TouchedRows:
 
     @property
     def touched(self) -> str:
-        """SQL over the row that tells whether it is touched."""
+        """SQL over the row that is TRUE for a touched one."""
         return f"`@w`.{quote_name(self.flag)}" if self.condition is None else f"({self.condition})"
 
     @property
@@ -133,10 +133,10 @@ def find_touched_rows(
     alive = "TRUE" if see_deleted else f"NOT {DELETED}"
     flag = touched_flag(operation.seq)
     if not operation.where_aliases:
-        condition = alive if operation.where is None else f"{alive} AND coalesce({operation.where}, FALSE)"
+        condition = alive if operation.where is None else f"{alive} AND ({operation.where})"
         if not operation.joins and len(condition) <= LONGEST_REPEATED_CONDITION:
             return TouchedRows(frame, flag, condition=condition)
-        flagged = frame.alias(WORKING).selectExpr("*", f"{condition} AS {quote_name(flag)}")
+        flagged = frame.alias(WORKING).selectExpr("*", f"coalesce({condition}, FALSE) AS {quote_name(flag)}")
         return _join_rest(flagged, operation, sides, flag)
     join = next(join for join in operation.joins if join.alias == operation.where_aliases[0])
     others = {alias_column(other.alias) for other in operation.joins if other.alias != join.alias}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from spark_jobs.snapshot import (
@@ -13,9 +13,11 @@ from spark_jobs.snapshot import (
     OutputOperation,
     UpdateOperation,
 )
+from spark_jobs.working import find_origins
 
 if TYPE_CHECKING:
     from spark_jobs.snapshot import AnyOperation, Plan
+    from spark_jobs.working import Part
 
 _REFERENCE = re.compile(r"`@w`\.`([^`]+)`")
 
@@ -41,7 +43,7 @@ def list_needed(operation: AnyOperation) -> set[str]:
         needed.update(operation.group_by)
     elif isinstance(operation, OutputOperation):
         needed.update(column.name for column in operation.columns)
-    if isinstance(operation, UpdateOperation | DeleteOperation):
+    if changes_rows(operation):
         needed.update(("_deleted", "_updated_at"))
     if operation.joins:
         # A row with more than one match is found again by its id.
@@ -71,21 +73,44 @@ def sees_deleted(operations: Sequence[AnyOperation]) -> bool:
 
 
 def find_host(
-    operations: Sequence[AnyOperation], is_readable: Callable[[OutputOperation], bool]
-) -> OutputOperation | None:
-    """Find an output that writes the rows of now as they are and with all that the operations need of them.
+    operations: Sequence[AnyOperation], parts: Sequence[Part], is_readable: Callable[[OutputOperation], bool]
+) -> tuple[OutputOperation, list[Part]] | None:
+    """Find an output that writes rows of now as they are and with all that the operations need of them.
 
     Such an output can be written first, and everybody else reads what it has written instead of computing it again.
     """
-    if sees_deleted(operations):
-        return None
-    needed = list_needed_by(operations)
-    for operation in operations:
-        if isinstance(operation, UpdateOperation | DeleteOperation):
-            return None
-        if not isinstance(operation, OutputOperation) or operation.where is not None or operation.joins:
+    for index, operation in enumerate(operations):
+        if not isinstance(operation, OutputOperation) or operation.joins or not is_readable(operation):
             continue
-        kept = {column.name for column in operation.columns} | {"_deleted"}
-        if needed <= kept and is_readable(operation):
-            return operation
+        if any(part.staged_for == operation.seq for part in parts):
+            continue
+        written = [part for part in parts if operation.may_touch(part.origins)]
+        origins = find_origins(written)
+        users = list_users(operations, origins)
+        if (
+            any(part.depth for part in written)
+            and operation.touches_all(origins)
+            and not sees_deleted(users)
+            and not any(changes_rows(user) for user in list_users(operations[:index], origins))
+            and list_needed_by(users) <= {column.name for column in operation.columns} | list_known(origins).keys()
+        ):
+            return operation, written
     return None
+
+
+def list_known(origins: Collection[int]) -> dict[str, str]:
+    """Return the SQL of columns that need not be written with live rows of these origins."""
+    known = {"_deleted": "FALSE"}
+    if len(origins) == 1:
+        known["_operation_seq"] = f"{next(iter(origins))}L"
+    return known
+
+
+def list_users(operations: Sequence[AnyOperation], origins: Collection[int]) -> list[AnyOperation]:
+    """Return the operations that may touch rows of these origins."""
+    return [operation for operation in operations if operation.may_touch(origins)]
+
+
+def changes_rows(operation: AnyOperation) -> bool:
+    """Tell whether an operation changes working rows."""
+    return isinstance(operation, UpdateOperation | DeleteOperation)

@@ -46,6 +46,8 @@ SETTINGS: dict[str, str] = {
     # A deeply nested expression is settled one level at a time, and 100 is no limit that anybody has been told of.
     "spark.sql.analyzer.maxIterations": "2000",
     # How it runs.
+    # Generated code that differs in nothing but its number is compiled once, and stays as quick as it has become.
+    "spark.sql.codegen.useIdInClassName": "false",
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.optimizer.scalarSubqueryUseSingleJoin": "true",
     # BETWEEN and NULLIF over a row's columns inside a join's subquery cannot be planned as common expressions.

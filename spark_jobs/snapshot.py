@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import types
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from datetime import UTC, date, datetime
 from functools import cache
@@ -137,6 +137,19 @@ class Operation:
     where: str | None = None
     joins: tuple[Join, ...] = ()
     where_aliases: tuple[str, ...] = ()
+    origins: tuple[int, ...] | None = None
+    """Origins of the rows that the selector may pick: 0 is the input, else the seq of what made them; None: any."""
+    picks_by_origin: bool = False
+
+    def may_touch(self, origins: Collection[int]) -> bool:
+        """Tell whether it may touch rows of any of these origins."""
+        return self.origins is None or not set(self.origins).isdisjoint(origins)
+
+    def touches_all(self, origins: Collection[int]) -> bool:
+        """Tell whether it touches all live rows of these origins for certain."""
+        if self.where is None:
+            return True
+        return self.picks_by_origin and self.origins is not None and set(origins) <= set(self.origins)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

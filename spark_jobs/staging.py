@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from spark_jobs.columns import quote_name
-from spark_jobs.plan_reading import find_host, is_reader, list_needed_by, sees_deleted
-from spark_jobs.working import Part, WorkingDataset, union
+from spark_jobs.plan_reading import find_host, is_reader, list_known, list_needed_by, list_users, sees_deleted
+from spark_jobs.system_columns import name_values
+from spark_jobs.working import Part, WorkingDataset, find_origins, union
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 READERS_WORTH_A_COPY = 3
 DEEPEST_PLAN = 60
-ALWAYS_KEPT = ("_deleted", "_updated_at")
 COPY_OPTIONS = {
     # A copy is read whole, by this run alone: what makes files small or quick to search costs more than it brings.
     "parquet.enable.dictionary": "false",
@@ -45,41 +45,43 @@ class Staging:
 
         Returns what was staged for an output on the way.
         """
-        deep = max(part.depth for part in working.parts) >= DEEPEST_PLAN
-        if not operations or (self.is_small and not deep):
+        moving = [part for part in working.parts if part.depth]
+        deep = any(part.depth >= DEEPEST_PLAN for part in moving)
+        origins = find_origins(moving)
+        users = list_users(operations, origins)
+        if not moving or not users or (self.is_small and not deep):
             return None
-        if all(part.depth == 0 for part in working.parts):
-            return None
-        readers = sum(is_reader(operation) for operation in operations)
-        if readers >= 2 and is_reader(operations[0]):
-            host = find_host(operations, self.sinks.can_read_back)
-            if host is not None:
-                return self._stage_for(working, host)
-        if deep or (readers >= READERS_WORTH_A_COPY and is_reader(operations[0])):
-            self._copy(working, operations)
+        readers = sum(is_reader(operation) for operation in users)
+        is_read_now = is_reader(operations[0]) and operations[0].may_touch(origins)
+        if is_read_now and readers >= 2:
+            found = find_host(operations, working.parts, self.sinks.can_read_back)
+            if found is not None:
+                return self._stage_for(working, *found)
+        if deep or (is_read_now and readers >= READERS_WORTH_A_COPY):
+            self._copy(working, moving, users)
         return None
 
-    def _stage_for(self, working: WorkingDataset, host: OutputOperation) -> StagedOutput:
+    def _stage_for(self, working: WorkingDataset, host: OutputOperation, parts: Sequence[Part]) -> StagedOutput:
+        indexes = [working.parts.index(part) for part in parts]
         observed = working.observe(host.columns)
-        live = union(observed.frames()).where("NOT `_deleted`")
+        live = union(observed.frames(indexes)).where("NOT `_deleted`")
         staged = self.sinks.stage(host, select_columns(live, host.columns))
-        observed.record()
-        if staged.uri is None:
-            return staged
-        frame = self._read(staged.uri, host.columns)
-        names = {column.name for column in host.columns}
-        if "_deleted" not in names:
-            frame = frame.selectExpr("*", "FALSE AS `_deleted`")
-        working.parts = [Part(frame, frozenset({*names, "_deleted"}), staged_for=host.seq)]
+        observed.record(indexes)
+        if staged.uri is not None:
+            self._put_at_rest(working, indexes, self._read(staged.uri, host.columns), host.columns, host.seq)
         return staged
 
-    def _copy(self, working: WorkingDataset, operations: Sequence[AnyOperation]) -> None:
+    def _copy(self, working: WorkingDataset, parts: Sequence[Part], operations: Sequence[AnyOperation]) -> None:
         """Write the rows to a scratch folder; where there is none, keep them with the executors."""
-        needed = list_needed_by(operations) | set(ALWAYS_KEPT)
+        known = list_known(find_origins(parts))
+        if sees_deleted(operations):
+            del known["_deleted"]
+        needed = (list_needed_by(operations) | {"_deleted"}) - known.keys() or {"_operation_seq"}
         kept = [column for column in working.columns if column.name in needed]
+        indexes = [working.parts.index(part) for part in parts]
         observed = working.observe(kept)
-        rows = union(observed.frames())
-        if not sees_deleted(operations):
+        rows = union(observed.frames(indexes))
+        if "_deleted" in known:
             rows = rows.where("NOT `_deleted`")
         rows = select_columns(rows, kept)
         uri = self.sinks.scratch("rows")
@@ -88,8 +90,25 @@ class Staging:
         else:
             rows.write.mode("append").options(**COPY_OPTIONS).parquet(uri)
             frame = self._read(uri, kept)
-        observed.record()
-        working.parts = [Part(frame, frozenset(column.name for column in kept))]
+        observed.record(indexes)
+        self._put_at_rest(working, indexes, frame, kept)
+
+    def _put_at_rest(
+        self,
+        working: WorkingDataset,
+        indexes: Sequence[int],
+        frame: DataFrame,
+        columns: Sequence[Column],
+        staged_for: int | None = None,
+    ) -> None:
+        """Take rows at rest for those that were written, and make again what is known of all of them."""
+        names = frozenset(column.name for column in columns)
+        origins = find_origins([working.parts[index] for index in indexes])
+        known = {name: value for name, value in list_known(origins).items() if name not in names}
+        frame = frame.selectExpr("*", *name_values(known))
+        rest = Part(frame, names | known.keys(), origins, staged_for=staged_for)
+        working.parts = [part for index, part in enumerate(working.parts) if index not in indexes]
+        working.append(rest)
 
     def _read(self, uri: str, columns: Sequence[Column]) -> DataFrame:
         schema = ", ".join(f"{quote_name(column.name)} {column.type}" for column in columns)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column as Metric
     from pyspark.sql import DataFrame
 
-    from spark_jobs.snapshot import Column
+    from spark_jobs.snapshot import Column, Operation
 
 WORKING = "@w"
 MOST_IN_ONE_METHOD = 24
@@ -31,13 +31,15 @@ bytes: every row would be interpreted.
 _names = itertools.count()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Part:
     """Rows of the working dataset, with flags that have not been counted yet."""
 
     frame: DataFrame
     columns: frozenset[str]
     """The columns of the frame, flags apart; asking the frame would cost as much as a projection."""
+    origins: frozenset[int]
+    """Where its rows come from: 0 is the input, else the seq of the operation that made them."""
     flags: tuple[str, ...] = ()
     checked: tuple[str, ...] = ()
     """Columns whose values may fail and have not been computed for all rows yet."""
@@ -47,6 +49,8 @@ class Part:
     """Assignments, conditions and joins since generated code began anew."""
     staged_for: int | None = None
     """Seq of the output that these rows have been staged for, as they are."""
+    is_kept: bool = False
+    """That the rows were computed once and are kept."""
     unchanging: Mapping[str, str] = field(default_factory=dict)
     """SQL of columns that a row's position is enough to make: an observation copies its rows without them."""
 
@@ -61,27 +65,21 @@ class WorkingDataset:
     register: FlagRegister = field(default_factory=FlagRegister)
 
     def append(self, part: Part) -> None:
-        """Add rows."""
-        self.parts.append(part)
+        """Add rows; kept ones become one part with those that were kept before."""
+        kept = [other for other in self.parts if other.is_kept and part.is_kept]
+        self.parts = [other for other in self.parts if other not in kept]
+        self.parts.append(replace(merge([*kept, part]), is_kept=part.is_kept))
 
-    def collapse(self) -> Part:
-        """Make one part of all, as a change of rows needs."""
-        if len(self.parts) > 1:
-            self.parts = [
-                Part(
-                    union([part.frame for part in self.parts]),
-                    frozenset().union(*[part.columns for part in self.parts]),
-                    tuple(dict.fromkeys(flag for part in self.parts for flag in part.flags)),
-                    tuple(dict.fromkeys(name for part in self.parts for name in part.checked)),
-                    max(part.depth for part in self.parts),
-                    max(part.code for part in self.parts),
-                )
-            ]
-        return self.parts[0]
+    def take(self, operation: Operation, code: int) -> Part | None:
+        """Take out all rows that an operation may change, as one part; None when there cannot be any.
 
-    def prepare(self, code: int) -> Part:
-        """Return one part of all whose generated code has room for so many assignments, conditions and joins."""
-        part = self.collapse()
+        Its generated code has room for so many more assignments, conditions and joins.
+        """
+        taken = [part for part in self.parts if operation.may_touch(part.origins)]
+        self.parts = [part for part in self.parts if part not in taken]
+        if not taken:
+            return None
+        part = merge(taken)
         if part.code + code <= MOST_IN_ONE_METHOD:
             return replace(part, code=part.code + code)
         begun = _observe(part, Observation(_name_observation()), [functions.expr("count(1)").alias("@rows")])
@@ -162,6 +160,26 @@ def read_metrics(observation: Observation) -> dict[str, int] | None:
         if type(error).__module__.startswith("py4j"):
             return None
         raise
+
+
+def merge(parts: Sequence[Part]) -> Part:
+    """Return one part with the rows of all."""
+    if len(parts) == 1:
+        return parts[0]
+    return Part(
+        union([part.frame for part in parts]),
+        frozenset().union(*[part.columns for part in parts]),
+        find_origins(parts),
+        tuple(dict.fromkeys(flag for part in parts for flag in part.flags)),
+        tuple(dict.fromkeys(name for part in parts for name in part.checked)),
+        max(part.depth for part in parts),
+        max(part.code for part in parts),
+    )
+
+
+def find_origins(parts: Iterable[Part]) -> frozenset[int]:
+    """Return where the rows of any of the parts come from."""
+    return frozenset[int]().union(*[part.origins for part in parts])
 
 
 def union(frames: Sequence[DataFrame]) -> DataFrame:

@@ -21,6 +21,6 @@ def delete_rows(rows: TouchedRows, timestamp: str, flags: Flags) -> DataFrame:
     return rows.frame.alias(WORKING).selectExpr(
         f"* EXCEPT ({dropped})",
         *flags.columns,
-        f"`@w`.`_deleted` OR {flag} AS `_deleted`",
-        f"CASE WHEN {flag} THEN {timestamp} ELSE `@w`.`_updated_at` END AS `_updated_at`",
+        f"IF({flag}, TRUE, `@w`.`_deleted`) AS `_deleted`",
+        f"IF({flag}, {timestamp}, `@w`.`_updated_at`) AS `_updated_at`",
     )

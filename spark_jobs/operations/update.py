@@ -52,8 +52,8 @@ def update_rows(rows: TouchedRows, operation: UpdateOperation, timestamp: str, f
             before = f"`@w`.{name}"
         else:
             before = f"CAST(NULL AS {assignment.type})"
-        columns.append(f"CASE WHEN {flag} THEN {assignment.sql} ELSE {before} END AS {name}")
+        columns.append(f"IF({flag}, {assignment.sql}, {before}) AS {name}")
     replaced.append("_updated_at")
-    columns.append(f"CASE WHEN {flag} THEN {timestamp} ELSE `@w`.`_updated_at` END AS `_updated_at`")
+    columns.append(f"IF({flag}, {timestamp}, `@w`.`_updated_at`) AS `_updated_at`")
     dropped = ", ".join(quote_name(name) for name in replaced)
     return rows.frame.alias(WORKING).selectExpr(f"* EXCEPT ({dropped})", *columns)

@@ -355,8 +355,15 @@ class Generator:
         )()
 
     def _selector(self, joins: list[Join]) -> tuple[str | None, Expr | None]:
-        if self.random.random() < 0.25:
+        chance = self.random.random()
+        if chance < 0.25:
             return None, None
+        if chance < 0.5:
+            origin = self._origin()
+            if chance < 0.4:
+                return origin.text, origin
+            both = x.logical_and(origin, self._boolean(joins, 0))
+            return both.text, both
         condition = self._boolean(joins)
         if not joins and self.random.random() < 0.3:
             name = f"S{len(self.project.selectors)}"
@@ -370,6 +377,12 @@ class Generator:
                 ]
             )
         return condition.text, condition
+
+    def _origin(self) -> Expr:
+        """Return a condition on where rows come from."""
+        seq = x.column(None, "_operation_seq", x.INTEGER, "_operation_seq")
+        known = x.literal(self.random.choice([0, 0, *(int(str(item["seq"])) for item in self.project.operations)]))
+        return x.compare(self.random.choice(["=", "=", ">", "<>", "<="]), seq, known)
 
     # Operations
 

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyspark.sql import DataFrame
 
 from airflow_provider_runtime.core.catalog.yaml_source import parse_text
 from airflow_provider_runtime.scenarios.loading import LoadedScenario, read_document
 from airflow_provider_runtime.scenarios.reporting import render_result
 from airflow_provider_runtime.scenarios.runner import ScenarioRunner
+from spark_jobs import executor, staging
+from spark_jobs.sinks import memory
+from spark_jobs.sinks.memory import MemorySinks
+from spark_jobs.sinks.protocol import StagedOutput
+from spark_jobs.snapshot import OutputOperation
 from tests.reference.projects import Generator
 
 SEEDS_IN_TEST = 60
@@ -41,6 +48,44 @@ def test_ten_random_projects_agree_with_the_reference(
 ) -> None:
     compared = [check_seed(seed, scenario_runner, tmp_path) for seed in range(first, first + 10)]
     assert sum(compared) >= 7
+
+
+class FileSinks(MemorySinks):
+    """Shows the rows of every output, which it has written to files that can be read back."""
+
+    folder = Path()
+    written = 0
+
+    def stage(self, output: OutputOperation, frame: DataFrame) -> StagedOutput:
+        uri = self._make_folder()
+        frame.write.parquet(uri)
+        back = frame.sparkSession.read.schema(frame.schema).parquet(uri)
+        return replace(super().stage(output, back), uri=uri)
+
+    def can_read_back(self, output: OutputOperation) -> bool:
+        return True
+
+    def scratch(self, name: str) -> str | None:
+        return self._make_folder()
+
+    def _make_folder(self) -> str:
+        self.written += 1
+        return f"{self.folder}/{self.written}"
+
+
+@pytest.mark.parametrize(("readers", "deepest"), [(3, 60), (2, 3)])
+def test_rows_that_are_put_at_rest_on_the_way_are_the_same(
+    readers: int, deepest: int, scenario_runner: ScenarioRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executor, "Staging", lambda spark, sinks, _: staging.Staging(spark, sinks, is_small=False))
+    monkeypatch.setattr(staging, "READERS_WORTH_A_COPY", readers)
+    monkeypatch.setattr(staging, "DEEPEST_PLAN", deepest)
+    monkeypatch.setattr(memory, "MemorySinks", FileSinks)
+    compared = []
+    for seed in range(200, 220):
+        monkeypatch.setattr(FileSinks, "folder", tmp_path / f"{seed}")
+        compared.append(check_seed(seed, scenario_runner, tmp_path))
+    assert sum(compared) >= 14
 
 
 @pytest.mark.chaos

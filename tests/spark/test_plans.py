@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,10 +13,10 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs import executor
+from spark_jobs import executor, staging
 from spark_jobs.executor import execute
 from spark_jobs.sinks.protocol import StagedOutput
-from spark_jobs.snapshot import OutputOperation, Table
+from spark_jobs.snapshot import OutputOperation, Table, parse_snapshot
 from tests.spark.plan_builders import PlanBuilder, files, join, start, table
 
 LONGEST_COMPILED_METHOD = 8000
@@ -147,6 +149,55 @@ def test_last_output_is_written_first_when_others_read_the_same_rows(spark: Spar
     assert written.where("id < 10").count() == 0
 
 
+LOADED: dict[str, Any] = {"where": "`@w`.`_operation_seq` = 0L", "origins": [0], "picks_by_origin": True}
+MADE: dict[str, Any] = {"where": "`@w`.`_operation_seq` > 0L", "origins": [20], "picks_by_origin": True}
+
+
+def test_output_of_loaded_rows_is_written_first_although_made_rows_change_before(
+    spark: SparkSession, data: Path
+) -> None:
+    plan = with_rates(data).aggregate(["rate"], ("total", "decimal(38,2)", "sum(`@w`.`amount`)"), **LOADED)
+    plan.update(("code", "string", "'all'"), **MADE)
+    plan.output("code", "rate", "total", **MADE).output("id", "code", "rate", "amount", **LOADED)
+    sinks = FolderSinks(data / "out")
+    report = execute(spark, plan.snapshot(), sinks)
+    assert sinks.calls == [50, 40]
+    assert "tx" not in sinks.plans[1]
+    assert [item.rows_affected for item in report.operations] == [1000, 7, 7, 7, 1000]
+    assert sinks.count(50, spark) == 1000
+    made = spark.read.parquet(str(data / "out" / "40"))
+    assert {(row.code, row.rate) for row in made.collect()} == {("all", rate) for rate in range(7)}
+
+
+def test_rows_that_no_selector_can_pick_are_not_computed(spark: SparkSession, data: Path) -> None:
+    nobody: dict[str, Any] = {"where": "`@w`.`_operation_seq` > 90L", "origins": [], "picks_by_origin": True}
+    plan = with_rates(data).update(("code", "string", "'x'"), **nobody).delete(**nobody)
+    plan.aggregate(["code"], ("n", "bigint", "count(1)"), **nobody).output("id", **nobody).output("id", "code")
+    sinks = FolderSinks(data / "out")
+    report = execute(spark, plan.snapshot(), sinks)
+    assert [item.rows_affected for item in report.operations] == [1000, 0, 0, 0, 0, 1000]
+    assert sinks.count(50, spark) == 0
+    assert (data / "out" / "50").exists()
+
+
+def test_code_made_for_one_run_serves_the_next(spark: SparkSession, data: Path) -> None:
+    plan = with_rates(data)
+    for group in ("rate", "code"):
+        plan.aggregate([group], (f"by_{group}", "decimal(38,2)", "sum(`@w`.`amount`)"))
+    plan.output("rate", "code", "by_rate", "by_code")
+    metrics = spark.sparkContext._jvm.org.apache.spark.metrics.source.CodegenMetrics
+    compiled = []
+    for day in (1, 2):
+        document = plan.document() | {"run_timestamp": f"2026-02-0{day}T00:00:00Z", "run_id": f"run-{day}"}
+        content = json.dumps(document).encode()
+        before = metrics.METRIC_COMPILATION_TIME().getCount()
+        snapshot = parse_snapshot(content, hashlib.sha256(content).hexdigest())
+        execute(spark, snapshot, FolderSinks(data / f"out{day}"))
+        compiled.append(metrics.METRIC_COMPILATION_TIME().getCount() - before)
+    assert compiled[0] > 0
+    assert compiled[1] == 0, compiled
+
+
 def test_rows_that_three_readers_need_are_copied_once(spark: SparkSession, data: Path) -> None:
     plan = with_rates(data)
     for _ in range(3):
@@ -157,6 +208,18 @@ def test_rows_that_three_readers_need_are_copied_once(spark: SparkSession, data:
     assert sinks.scratches == 1
     assert sinks.count(50 + 10, spark) == 1000
     assert report.operations[1].rows_affected == sum(1 for index in range(1000) if index % 7 > 2)
+
+
+def test_copy_has_a_column_even_if_nobody_reads_any(
+    spark: SparkSession, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(staging, "DEEPEST_PLAN", 1)
+    plan = with_rates(data).aggregate(["_operation_seq"], ("n", "bigint", "count(1)"), **LOADED)
+    plan.output("n", where="`@w`.`n` IS NOT NULL", origins=[20], picks_by_origin=False)
+    sinks = FolderSinks(data / "out")
+    execute(spark, plan.snapshot(), sinks)
+    assert sinks.scratches == 1
+    assert [row.n for row in spark.read.parquet(str(data / "out" / "30")).collect()] == [1000]
 
 
 def test_observed_rows_are_copied_without_what_their_position_makes(spark: SparkSession, data: Path) -> None:

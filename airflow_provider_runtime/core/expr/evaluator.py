@@ -11,7 +11,7 @@ from typing import TypeAlias
 from airflow_provider_runtime.core.errors import DataError, Problem
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.recursion import walks_deep
-from airflow_provider_runtime.core.expr.typed import Typed
+from airflow_provider_runtime.core.expr.typed import Typed, find_columns, split_conjunction
 from airflow_provider_runtime.core.model.schema import DataType
 
 Value: TypeAlias = "int | Decimal | str | bool | date | datetime | None"
@@ -39,6 +39,24 @@ class _Evaluator:
 def evaluate(checked: Checked, row: Row, *, run_timestamp: datetime) -> Value:
     """Return the value of an expression for a row; raise DataError where Spark would fail."""
     return _Evaluator(row, run_timestamp).value(checked.node)
+
+
+@walks_deep
+def decide(checked: Checked, row: Row, *, run_timestamp: datetime) -> bool | None:
+    """Return whether a condition holds for a row of which these columns are known; None if that depends on others."""
+    evaluator = _Evaluator(row, run_timestamp)
+    is_known = True
+    for condition in split_conjunction(checked.node):
+        if not find_columns(condition) <= row.keys():
+            is_known = False
+            continue
+        try:
+            holds = evaluator.value(condition) is True
+        except DataError:
+            return None
+        if not holds:
+            return False
+    return True if is_known else None
 
 
 def fit(value: Value, data_type: DataType) -> Value:

@@ -123,6 +123,10 @@ class PlanOperationBase(Model):
     """Lookups first, then runtime joins in their order."""
     where_aliases: tuple[str, ...] = ()
     """Aliases that the selector uses."""
+    origins: tuple[int, ...] | None = None
+    """Origins of the rows that the selector may pick: 0 is the input, else the seq of what made them; None: any."""
+    picks_by_origin: bool = False
+    """Whether the selector picks all live rows of these origins."""
     columns_after: tuple[PlanColumn, ...]
     """The working dataset's columns after this operation: declared, added in seq order, system."""
 

@@ -36,6 +36,7 @@ from airflow_provider_runtime.core.planning.checked import (
     WorkingColumn,
 )
 from airflow_provider_runtime.core.planning.destinations import resolve_destination
+from airflow_provider_runtime.core.planning.origins import find_origins
 from airflow_provider_runtime.core.planning.system_columns import list_temporal_columns
 
 
@@ -120,9 +121,12 @@ class _Compiler:
 
     def _compile_selection(self, operation: CheckedOperation) -> dict[str, Any]:
         """Return what an operation on rows of the working dataset has: a selector, and the joins that it needs."""
+        origins = find_origins(self.checked, operation, self.run_timestamp)
         return {
             **self._compile_shared(operation),
             "where": self._compile_where(operation),
+            "origins": origins.seqs,
+            "picks_by_origin": origins.is_whole,
             "joins": self._compile_joins(operation),
             "where_aliases": _list_where_aliases(operation),
         }
