@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import stat
 import types
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SNAPSHOT_VERSION = 1
+MOST_BYTES = 256 * 1024 * 1024
+"""No snapshot is larger; of one that is, this much is read, which cannot have its digest."""
 _FOLDER_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.[A-Za-z0-9_-])*\.?")
 
 
@@ -339,9 +342,14 @@ def _read_bytes(spark: SparkSession, uri: str) -> bytes:
     if parsed.scheme in ("", "file"):
         path = Path(unquote(parsed.path) if parsed.scheme else uri)
         try:
-            return path.read_bytes()
-        except OSError as error:
-            raise JobError("SNAPSHOT_001", f"the snapshot {uri} cannot be read: {error.strerror}") from error
+            # A pipe may never be written to, a device may never end.
+            if not stat.S_ISREG(path.stat().st_mode):
+                raise JobError("SNAPSHOT_001", f"the snapshot {uri} is no regular file")
+            with path.open("rb") as file:
+                return file.read(MOST_BYTES)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise JobError("SNAPSHOT_001", f"the snapshot {uri} cannot be read: {reason}") from error
     row = spark.read.format("binaryFile").load(uri).select("content").first()
     if row is None:
         raise JobError("SNAPSHOT_001", f"there is no snapshot at {uri}")
