@@ -7,7 +7,7 @@ import re
 from itertools import takewhile
 from urllib.parse import unquote
 
-from airflow_provider_runtime.core.model.plan import PlanDestination
+from airflow_provider_runtime.core.model.plan import PlanDestination, PlanLocation
 from airflow_provider_runtime.core.options import get_option
 
 _LEADING = re.compile(r"^([a-z][a-z0-9+.-]*):/*")
@@ -42,6 +42,11 @@ def overlaps_source(folder: str, source: str) -> bool:
     return all(re.fullmatch(_build_pattern(part), name) for name, part in zip(written, read, strict=False))
 
 
+def may_be_table(destination: PlanDestination, source: PlanLocation) -> bool:
+    """Tell whether a table that is written may be one that is read."""
+    return destination.kind == source.kind == "jdbc" and _match_tables(destination, source) is not None
+
+
 def _closes_braces(part: str) -> bool:
     plain = re.sub(r"\\.", "", part)
     return plain.count("{") == plain.count("}")
@@ -71,15 +76,23 @@ def _read_folder(uri: str) -> str:
 
 
 def _describe_table(destination: PlanDestination, earlier: PlanDestination) -> str | None:
-    (url, schema, name), (other_url, other_schema, other) = _read_table(destination), _read_table(earlier)
+    is_certain = _match_tables(destination, earlier)
+    if is_certain is None:
+        return None
+    return f"is the table {earlier.display}" if is_certain else f"may be the table {earlier.display}"
+
+
+def _match_tables(one: PlanDestination | PlanLocation, two: PlanDestination | PlanLocation) -> bool | None:
+    """Return whether two tables are one for certain; None when they are apart."""
+    (url, schema, name), (other_url, other_schema, other) = _read_table(one), _read_table(two)
     if (url, name) != (other_url, other) or (schema and other_schema and schema != other_schema):
         return None
     # Only the database knows which schema a name without one stands in.
-    return f"is the table {earlier.display}" if schema == other_schema else f"may be the table {earlier.display}"
+    return schema == other_schema
 
 
-def _read_table(destination: PlanDestination) -> tuple[str, str, str]:
+def _read_table(place: PlanDestination | PlanLocation) -> tuple[str, str, str]:
     """Return a table's database, schema and name as they are compared."""
-    url = (get_option(destination.options, "url") or "").casefold().split("?")[0].rstrip("/")
-    head, dot, tail = (destination.table or "").casefold().replace('"', "").partition(".")
+    url = (get_option(place.options, "url") or "").casefold().split("?")[0].rstrip("/")
+    head, dot, tail = (place.table or "").casefold().replace('"', "").partition(".")
     return (url, head, tail) if dot else (url, "", head)

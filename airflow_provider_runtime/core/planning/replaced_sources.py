@@ -1,4 +1,7 @@
-"""Outputs that would replace what their own run reads, or the catalog."""
+"""Outputs that would replace what their own run reads, or the catalog.
+
+One period of a table that is read may be replaced: the rows of other periods, such as opening balances, stay.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,12 @@ from airflow_provider_runtime.core.model.operation import OutputOperation
 from airflow_provider_runtime.core.model.plan import PlanDestination, PlanLocation
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.locations import make_uri, unescape_pattern
-from airflow_provider_runtime.core.planning.places import holds_folder, overlaps_source
+from airflow_provider_runtime.core.planning.places import holds_folder, may_be_table, overlaps_source
 
-_HINT = "write to a folder that this project does not read"
+_HINTS = {
+    "files": "write to a folder that this project does not read",
+    "jdbc": "write to a table that this project does not read",
+}
 
 
 def list_replaced_sources(
@@ -23,19 +29,25 @@ def list_replaced_sources(
     period: str,
     root: Path,
 ) -> list[Problem]:
-    """Return the problem of each output whose folder meets a place that the run reads."""
-    sources = list(dict.fromkeys(location.uri for location in locations if location.kind == "files"))
+    """Return the problem of each output that would replace rows at a place that the run reads."""
+    read = list(locations)
+    sources = list(dict.fromkeys(location.uri for location in read if location.kind == "files"))
     problems = []
     for index, operation in enumerate(definition.model.operations):
         destination = destinations.get(operation.seq)
-        if not isinstance(operation, OutputOperation) or destination is None or destination.kind != "files":
+        if not isinstance(operation, OutputOperation) or destination is None:
             continue
         overwrites = operation.arguments.write_mode == "overwrite"
-        met = _find_met(destination.uri, sources, period, root, overwrites=overwrites)
+        if destination.kind == "files":
+            met = _find_met(destination.uri, sources, period, root, overwrites=overwrites)
+        else:
+            met = _find_met_table(destination, read) if overwrites else None
         if met is not None:
             message = f"output {operation.seq} would replace what the run reads: {destination.display} meets {met}"
             place = definition.locate("operations", index, "arguments", "destination")
-            problems.append(Problem("OUTPUT_002", message, _HINT, place).at(operation_seq=operation.seq))
+            problems.append(
+                Problem("OUTPUT_002", message, _HINTS[destination.kind], place).at(operation_seq=operation.seq)
+            )
     return problems
 
 
@@ -46,3 +58,8 @@ def _find_met(uri: str, sources: Iterable[str], period: str, root: Path, *, over
     if overwrites and holds_folder(uri, catalog):
         return f"the catalog {catalog}"
     return next((unescape_pattern(source) for source in sources if overlaps_source(replaced, source)), None)
+
+
+def _find_met_table(destination: PlanDestination, read: Iterable[PlanLocation]) -> str | None:
+    """Return the table that is read and would be replaced as a whole."""
+    return next((f"the table {source.table}" for source in read if may_be_table(destination, source)), None)

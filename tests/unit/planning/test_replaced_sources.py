@@ -71,6 +71,24 @@ def test_output_beside_its_input(source: str, output: str, mode: str) -> None:
     resolve(write_rule(source), write_output(f"{{datasource_id: lake, path: {output}}}", mode))
 
 
+def write_table_rule(table: str) -> str:
+    return write_resolver(f"{{name: all, strategy: {{type: table, datasource_id: dwh, table: '{table}'}}}}")
+
+
+@pytest.mark.parametrize("output", ["gl", "finance.gl", "FINANCE.GL"])
+def test_output_that_overwrites_a_table_it_reads(output: str) -> None:
+    destination = f"{{datasource_id: dwh, table: {output}}}"
+    (problem,) = list_problems(write_table_rule("gl"), write_output(destination, OVERWRITE))
+    assert problem.code == "OUTPUT_002"
+    assert problem.message.endswith("meets the table finance.gl")
+    assert problem.hint == "write to a table that this project does not read"
+
+
+@pytest.mark.parametrize(("output", "mode"), [("gl", ""), ("gl2", OVERWRITE), ("other.gl", OVERWRITE)])
+def test_output_beside_a_table_or_for_one_period_of_it(output: str, mode: str) -> None:
+    resolve(write_table_rule("gl"), write_output(f"{{datasource_id: dwh, table: {output}}}", mode))
+
+
 @pytest.mark.parametrize("path", ["/", "/catalog", "file:/catalog/"])
 def test_overwriting_output_that_holds_the_catalog(path: str) -> None:
     problems = list_problems(write_rule("tt"), write_output(f"{{type: csv, path: '{path}'}}", OVERWRITE))
