@@ -155,11 +155,11 @@ def test_totals_agree_with_exact_arithmetic(spark):
     assert row[4] == sum(one["s"] is not None for one in rows)
 
 
-@pytest.mark.parametrize("precision", [8, 9, 12, 18, 19, 30])
-@pytest.mark.parametrize("scale", [0, 1, 2, 8, 9, 18])
+@pytest.mark.parametrize(
+    ("precision", "scale"),
+    [(p, s) for p in (8, 9, 12, 18, 19, 30) for s in (0, 1, 2, 8, 9, 18) if s <= p],
+)
 def test_totals_of_the_longest_numbers_are_exact(spark, precision, scale):
-    if scale > precision:
-        pytest.skip("no such type")
     kind = make_decimal(precision, scale)
     scope = Scope(Relation("t", "working", {"x": ScopeColumn(kind)}))
     rng = random.Random(precision * 100 + scale)

@@ -25,6 +25,14 @@ FIRST_PATIENCE_SECONDS = 5.0
 ADVISORY_LOCK = 0x61707275
 """Any fixed number: the lock that write transactions of all registries in a PostgreSQL database share."""
 PASSING_STATES = {"40001", "40P01", "55P03", "57P01", "57P02", "57P03"}
+# Why a connection was not made has no state: a server that starts, stops or recovers says it in words alone.
+PASSING_TEXTS = (
+    "connection refused",
+    "server closed the connection",
+    "the database system is ",
+    "database is locked",
+    "database table is locked",
+)
 
 
 def open_registry(url: str, *, patience_seconds: float = PATIENCE_SECONDS) -> SqlRegistry:
@@ -164,8 +172,7 @@ def _is_passing(error: SQLAlchemyError) -> bool:
         return False
     text = str(error.orig).lower()
     state = getattr(error.orig, "sqlstate", None)
-    lost = error.connection_invalidated or "connection refused" in text or "server closed the connection" in text
-    return lost or state in PASSING_STATES or "database is locked" in text or "database table is locked" in text
+    return error.connection_invalidated or state in PASSING_STATES or any(part in text for part in PASSING_TEXTS)
 
 
 def _remove_secrets(text: str, url: URL) -> str:
