@@ -6,7 +6,6 @@ import psycopg
 import pytest
 
 from airflow_provider_runtime.core.errors import InfrastructureError
-from airflow_provider_runtime.core.registry import sql
 from airflow_provider_runtime.core.registry.sql import open_registry
 
 FATAL = 'connection failed: connection to server at "127.0.0.1", port 5432 failed: FATAL:  '
@@ -22,7 +21,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(psycopg, "connect", connect)
     monkeypatch.setattr(psycopg.Connection, "connect", connect)
-    monkeypatch.setattr(sql.time, "sleep", lambda _: None)
+    monkeypatch.setattr("airflow_provider_runtime.core.registry.sql.time.sleep", lambda _: None)
     return texts
 
 
