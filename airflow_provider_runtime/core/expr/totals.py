@@ -2,8 +2,8 @@
 
 Spark adds decimals of more than eight digits as numbers of any size, which costs more than reading them. Whole numbers
 are added in a register. So a number is taken apart into thousand millions, ones, and what stands behind the point, each
-is added on its own, and the three totals make one again. No total of a part is out of range before there are so many
-rows that Spark's own sum would be, too.
+is added on its own, and the three totals make one again. The total of a part can only be out of range, which is an
+error, beyond a thousand million rows of the longest numbers.
 """
 
 from __future__ import annotations
