@@ -251,18 +251,8 @@ class Execution:
         frame = update_rows(rows, operation, self._timestamp, flags, part)
         assigned = [item.column for item in operation.assignments]
         checked = tuple(dict.fromkeys((*part.checked, *list_fallible(operation.assignments))))
-        working.append(
-            replace(
-                part,
-                frame=frame,
-                columns=part.columns | {*assigned},
-                flags=(*part.flags, *new),
-                checked=checked,
-                depth=part.depth + 1,
-                staged_for=None,
-                is_kept=False,
-            )
-        )
+        columns = part.columns | {*assigned}
+        working.append(replace(part, frame=frame, columns=columns, flags=(*part.flags, *new), checked=checked))
 
     def _delete(self, working: WorkingDataset, operation: DeleteOperation) -> None:
         part = working.take(operation, 1 + len(operation.joins))
@@ -272,9 +262,7 @@ class Execution:
         rows = self._touch(part.frame, operation)
         flags = working.register.add(part.flags, {rows.flag: rows.touched})
         frame = delete_rows(rows, self._timestamp, flags)
-        flagged = (*part.flags, rows.flag)
-        depth = part.depth + 1
-        working.append(replace(part, frame=frame, flags=flagged, depth=depth, staged_for=None, is_kept=False))
+        working.append(replace(part, frame=frame, flags=(*part.flags, rows.flag)))
 
     def _aggregate(self, working: WorkingDataset, operation: AggregateOperation, ordinal: int) -> None:
         touched = [part for part in working.parts if operation.may_touch(part.origins)] or working.parts

@@ -66,12 +66,13 @@ class WorkingDataset:
 
     def append(self, part: Part) -> None:
         """Add rows; kept ones become one part with those that were kept before."""
-        kept = [other for other in self.parts if other.is_kept and part.is_kept]
-        self.parts = [other for other in self.parts if other not in kept]
-        self.parts.append(replace(merge([*kept, part]), is_kept=part.is_kept))
+        if part.is_kept:
+            part = replace(merge([*(other for other in self.parts if other.is_kept), part]), is_kept=True)
+            self.parts = [other for other in self.parts if not other.is_kept]
+        self.parts.append(part)
 
     def take(self, operation: Operation, code: int) -> Part | None:
-        """Take out all rows that an operation may change, as one part; None when there cannot be any.
+        """Take out all rows that an operation may change, as one part, for their change; None if there cannot be any.
 
         Its generated code has room for so many more assignments, conditions and joins.
         """
@@ -80,6 +81,7 @@ class WorkingDataset:
         if not taken:
             return None
         part = merge(taken)
+        part = replace(part, depth=part.depth + 1, staged_for=None, is_kept=False)
         if part.code + code <= MOST_IN_ONE_METHOD:
             return replace(part, code=part.code + code)
         begun = _observe(part, Observation(_name_observation()), [functions.expr("count(1)").alias("@rows")])
