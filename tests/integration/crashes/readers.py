@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.integration.crashes.books import Books, sum_january
 
-PAUSE_SECONDS = 0.05
+PAUSE_SECONDS = 0.2
 
 
 @dataclass

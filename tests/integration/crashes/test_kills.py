@@ -1,7 +1,8 @@
 """A run that is killed at any moment and retried has exactly one effect, and nobody ever sees half of it.
 
 Two states of January's ledger take turns. Each round kills runs of the one until one of them succeeds, while readers
-watch; then all that can be seen must be what an undisturbed run of that state has made elsewhere.
+watch; then all that can be seen must be what an undisturbed run of that state has made elsewhere. Runs take place on a
+real cluster of two workers, where executors are killed, or inside one Java process, which is twice as quick.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from sqlalchemy import create_engine, select
 
 from airflow_provider_runtime.core.registry.tables import leases
 from tests.integration.crashes.books import FEBRUARY, JANUARY, REGISTERED, Books, sum_january
-from tests.integration.crashes.kills import choose_kill, end_group, watch
+from tests.integration.crashes.kills import Kill, choose_kill, end_group, watch
 from tests.integration.crashes.readers import watch_books
 from tests.integration.postgres import JDBC_DRIVER, PostgresServer
 from tests.integration.spark_cluster import SparkCluster
@@ -32,8 +33,15 @@ pytestmark = [
     pytest.mark.skipif(not JDBC_DRIVER.is_file(), reason=f"no PostgreSQL JDBC driver at {JDBC_DRIVER}"),
 ]
 
-CONF = {"spark.jars": str(JDBC_DRIVER), "spark.sql.adaptive.coalescePartitions.enabled": "false"}
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+CONF = {
+    "spark.jars": str(JDBC_DRIVER),
+    "spark.sql.adaptive.coalescePartitions.enabled": "false",
+    "spark.driver.extraJavaOptions": QUICK_JAVA,
+    "spark.executor.extraJavaOptions": QUICK_JAVA,
+}
 MOST_KILLS_A_ROUND = 4
+SHARE_OF_CLUSTER = 0.1
 Rows = dict[str, list[dict[str, Any]]]
 
 
@@ -74,10 +82,7 @@ def kill_and_retry(books: Books, cluster: SparkCluster, expected: dict[int, Rows
             books.write_ledger(JANUARY, factor)
             for attempt in range(MOST_KILLS_A_ROUND + 1):
                 kill = choose_kill(chance) if attempt < MOST_KILLS_A_ROUND and done < kills else None
-                partitions = {"spark.sql.shuffle.partitions": str(chance.choice((1, 3)))}
-                process = books.start(
-                    books.command(JANUARY, factor, cluster.url, {**CONF, **cluster.conf, **partitions})
-                )
+                process = books.start(books.command(JANUARY, factor, *choose_spark(chance, kill, cluster)))
                 try:
                     status, said, hit = watch(process, kill, cluster)
                 finally:
@@ -100,6 +105,14 @@ def kill_and_retry(books: Books, cluster: SparkCluster, expected: dict[int, Rows
         assert not found.wrong, (name, found.wrong[:3])
         assert set(found.seen) <= totals, (name, found.seen)
         assert len(found.seen) == 2, (name, found.seen)
+
+
+def choose_spark(chance: random.Random, kill: Kill | None, cluster: SparkCluster) -> tuple[str, dict[str, str]]:
+    """Draw the master and the settings of a run: an executor can be killed on the cluster alone."""
+    conf = {**CONF, "spark.sql.shuffle.partitions": str(chance.choice((1, 3)))}
+    if (kill is not None and kill.victim == "executor") or chance.random() < SHARE_OF_CLUSTER:
+        return cluster.url, {**conf, **cluster.conf}
+    return "local[2]", conf
 
 
 def check_books(books: Books, expected: Rows, rounds: int, told: list[str]) -> None:
