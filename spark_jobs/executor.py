@@ -265,8 +265,8 @@ class Execution:
         working.append(replace(part, frame=frame, flags=(*part.flags, rows.flag)))
 
     def _aggregate(self, working: WorkingDataset, operation: AggregateOperation, ordinal: int) -> None:
-        touched = [part for part in working.parts if operation.may_touch(part.origins)] or working.parts
-        rows = self._touch(union([working.drop_flags(part) for part in touched]), operation)
+        touched = [working.drop_flags(part) for part in working.parts if operation.may_touch(part.origins)]
+        rows = self._touch(union(touched or [working.take_none()]), operation)
         groups = group_rows(rows.frame.alias(WORKING).where(rows.touched), operation.group_by, operation.aggregations)
         keys = [quote_name(name) for name in operation.group_by]
         numbered = groups.selectExpr("*", f"{self._hash(keys, operation.seq)} AS {quote_name(POSITION)}")
@@ -324,9 +324,9 @@ class Execution:
         ]
         if not rest and any(output.seq == operation.seq for output in self._outputs):
             return
-        rest = rest or list(range(len(working.parts)))
         observed = working.observe(operation.columns)
-        rows = self._touch(union(observed.frames(rest)), operation, see_deleted=operation.include_deleted)
+        frames = observed.frames(rest) or [working.take_none()]
+        rows = self._touch(union(frames), operation, see_deleted=operation.include_deleted)
         selected = select_output(rows.frame.alias(WORKING).where(rows.touched), operation)
         self._note_staged(self._sinks.stage(operation, selected))
         observed.record(rest)

@@ -87,6 +87,10 @@ class WorkingDataset:
         begun = _observe(part, Observation(_name_observation()), [functions.expr("count(1)").alias("@rows")])
         return replace(part, frame=begun, code=code)
 
+    def take_none(self) -> DataFrame:
+        """Return no rows, with all columns: what an operation sees that can pick none."""
+        return self.drop_flags(self.parts[0]).where("FALSE")
+
     def observe(self, columns: Iterable[Column]) -> ObservedParts:
         """Return the parts with their pending flags counted by the action that reads these columns next."""
         read = frozenset(column.name for column in columns)
