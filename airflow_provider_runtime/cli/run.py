@@ -214,22 +214,14 @@ def _check_calendar(catalog: Path, snapshot: Snapshot, *, allow_closed: bool) ->
     """Raise PERIOD_002 when the calendar's file has closed or locked the period since the snapshot was made."""
     from airflow_provider_runtime.core.catalog.loader import load_catalog
     from airflow_provider_runtime.core.errors import raise_problems
-    from airflow_provider_runtime.core.planning.periods import make_period_index
-    from airflow_provider_runtime.core.planning.run_period import PeriodRules, list_period_problems
+    from airflow_provider_runtime.core.planning.run_period import get_calendar_name, list_problems_since
 
-    settings, wanted = snapshot.plan["settings"], snapshot.document["period"]
-    name = settings.get("calendar") or "gregorian"
-    loaded = load_catalog(catalog)
-    calendar = loaded.catalog.find_calendar(name)
-    if calendar is None:
-        if not catalog.is_dir() or loaded.catalog.is_broken("calendar", name):
-            raise_problems(loaded.problems)
-        return
-    index = make_period_index(calendar.model)
-    period = index.find_period(wanted["identifier"], wanted["level"])
-    if period is not None:
-        rules = PeriodRules(allow_closed=allow_closed or settings.get("allow_closed", False))
-        raise_problems(list_period_problems(index, period, rules, registry=None, today=period.end_date))
+    loaded, name = load_catalog(catalog), get_calendar_name(snapshot.document)
+    if loaded.catalog.find_calendar(name) is None and (
+        not catalog.is_dir() or loaded.catalog.is_broken("calendar", name)
+    ):
+        raise_problems(loaded.problems)
+    raise_problems(list_problems_since(loaded.catalog, snapshot.document, allow_closed=allow_closed))
 
 
 def _run_snapshot(

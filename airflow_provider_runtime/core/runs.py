@@ -11,6 +11,7 @@ from typing import Any
 from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError, SnapshotError
 from airflow_provider_runtime.core.model.report import find_misfit
 from airflow_provider_runtime.core.planning.locations import hide_control_characters
+from airflow_provider_runtime.core.planning.run_period import get_calendar_name
 from airflow_provider_runtime.core.planning.system_columns import SYSTEM_COLUMN_NAMES
 from airflow_provider_runtime.core.registry.leases import describe_holder
 from airflow_provider_runtime.core.registry.ports import (
@@ -49,7 +50,7 @@ def begin_attempt(
         project_id=str(project["id"]),
         project_name=str(project["name"]),
         project_version=int(project["version"]),
-        calendar=str(settings.get("calendar") or "gregorian"),
+        calendar=get_calendar_name(snapshot),
         period=str(period["identifier"]),
         level=str(period["level"]),
         snapshot_uri=snapshot_uri,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
@@ -72,6 +74,23 @@ def list_period_problems(
         message = f"period {period.identifier} has not ended: its last day is {period.end_date}"
         problems.append(Problem("PERIOD_004", message, "wait until it is over, or set allow_open_period"))
     return problems
+
+
+def get_calendar_name(snapshot: Mapping[str, Any]) -> str:
+    """Return the name of a snapshot's calendar."""
+    settings = snapshot["plan"].get("settings") or {}
+    return str(settings.get("calendar") or GREGORIAN.id)
+
+
+def list_problems_since(catalog: Catalog, snapshot: Mapping[str, Any], *, allow_closed: bool) -> list[Problem]:
+    """Return why the period of a snapshot may not be run any more, by what its calendar's file says now."""
+    calendar = catalog.find_calendar(get_calendar_name(snapshot))
+    index = make_period_index(calendar.model) if calendar is not None else None
+    period = index.find_period(snapshot["period"]["identifier"], snapshot["period"]["level"]) if index else None
+    if index is None or period is None:
+        return []
+    rules = PeriodRules(allow_closed=allow_closed or snapshot["plan"]["settings"].get("allow_closed", False))
+    return list_period_problems(index, period, rules, registry=None, today=period.end_date)
 
 
 def find_strictest(index: PeriodIndex, period: Period, registry: Registry | None) -> FoundStatus:
