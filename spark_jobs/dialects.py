@@ -64,7 +64,12 @@ _DIALECTS = {
         {**_STANDARD_TYPES, "string": "text", "timestamp": "timestamptz"},
         key_type="text",
         # A writer that was stopped inside a transaction must not hold its locks for ever.
-        session_sql=("SET idle_in_transaction_session_timeout = '30s'", "SET lock_timeout = '120s'"),
+        session_sql=(
+            "SET idle_in_transaction_session_timeout = '30s'",
+            "SET lock_timeout = '120s'",
+            # A `timestamp` without a zone holds UTC, whatever the zone of this process.
+            "SET TIME ZONE 'UTC'",
+        ),
         writer_options={"reWriteBatchedInserts": "true", "tcpKeepAlive": "true"},
     ),
     "mysql": Dialect(
@@ -89,7 +94,7 @@ _DIALECTS = {
         quote_open="[",
         quote_close="]",
         lock_suffix="",
-        lock_hint=" WITH (UPDLOCK, HOLDLOCK)",
+        lock_hint=" WITH (UPDLOCK, ROWLOCK)",
         difference=None,
     ),
     "oracle": Dialect(

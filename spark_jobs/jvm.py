@@ -115,10 +115,6 @@ class HadoopStorage:
         """Rename; a target that exists is an error, never replaced or moved into."""
         self._rename(source, target, "NONE")
 
-    def replace_file(self, source: str, target: str) -> None:
-        """Rename a file over another."""
-        self._rename(source, target, "OVERWRITE")
-
     def exchange(self, first: str, second: str) -> bool:
         """Hadoop has no such step."""
         del first, second
@@ -155,7 +151,7 @@ class HadoopStorage:
                 stream.write(bytearray(content))
             finally:
                 stream.close()
-        self.replace_file(aside, uri)
+        self._rename(aside, uri, "OVERWRITE")
 
     def compute_digest(self, uri: str, *, without_footer: bool = False) -> str | None:
         """Return the checksum that the file system keeps of a file, if it keeps one; S3 has one of whole files only."""
@@ -198,7 +194,10 @@ class Database:
     def __init__(self, spark: SparkSession, connection: Any) -> None:
         self._jvm = _get_jvm(spark)
         self._connection = connection
+        committed = self._jvm.java.sql.Connection.TRANSACTION_READ_COMMITTED
         with _as_database_errors():
+            if connection.getMetaData().supportsTransactionIsolationLevel(committed):
+                connection.setTransactionIsolation(committed)
             connection.setAutoCommit(False)
 
     def execute(self, sql: str, *values: SqlValue) -> int:
@@ -233,7 +232,9 @@ class Database:
             found = about.getTables(self._connection.getCatalog(), place, "%", None)
             names = []
             while found.next():
-                names.append(str(found.getString("TABLE_NAME")))
+                # The schema was taken for a pattern. Databases without schemas report none.
+                if place is None or found.getString("TABLE_SCHEM") in (None, place):
+                    names.append(str(found.getString("TABLE_NAME")))
             found.close()
             return [name for name in names if name.startswith(prefix)]
 
