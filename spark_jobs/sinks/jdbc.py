@@ -1,6 +1,6 @@
 """Outputs that are database tables: staged in a table of their own, then moved over in one transaction.
 
-A ledger table beside the target remembers, for each project, period and output, the newest attempt that asked for it
+A ledger table beside the target remembers, for each table, project and period, the newest attempt that asked for it
 and the snapshot that was published last. Claiming the row, early, fences off older attempts; holding it while the
 period is replaced makes the check and the change one step; and a retry finds there what became of a commit whose answer
 was lost.
@@ -18,12 +18,18 @@ from spark_jobs.jvm import Database, DatabaseError, find_driver
 from spark_jobs.options import merge_options
 from spark_jobs.sinks.attempts import make_replaced_error
 from spark_jobs.sinks.jdbc_target import JdbcTarget
-from spark_jobs.sinks.ledger import KEY_CONDITION, LedgerKey, lock_row, make_ledger, update_row
+from spark_jobs.sinks.ledger import KEY_CONDITION, LedgerKey, add_row, lock_row, make_ledger, update_row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 PERIOD_COLUMN = "_period"
+# JDBC's numbers of types, the last two of the floating ones Oracle's own.
+_INTEGERS = (-6, 4, 5, -5)
+_DECIMALS = (2, 3)
+_FLOATING = (6, 7, 8, 100, 101)
+_DAYS_AND_TIMES = (91, 92)
+_TIMESTAMP = 93
 
 
 class JdbcOutput:
@@ -38,15 +44,18 @@ class JdbcOutput:
         target = self._target
         with target.explained(), target.connect() as database:
             make_ledger(target, database)
+            for key in (self._table_key, self._key):
+                add_row(target, database, key)
             token, _, _ = lock_row(target, database, self._key)
             if token > target.attempt.token:
                 raise make_replaced_error(target.attempt.token, token)
             update_row(target, database, self._key, {"token": target.attempt.token, "nonce": target.attempt.nonce})
+            # Listed while the row is locked, these are of older attempts: a newer one makes its table after its claim.
+            left = database.find_tables(target.schema, target.stage_prefix)
             database.commit()
-            for name in database.find_tables(target.schema, target.stage_prefix):
+            for name in left:
                 _drop_quietly(database, target.dialect.quote_table(target.schema, name))
-            _create_table(target, database, target.stage)
-            database.commit()
+            target.create_missing(database, target.stage_name, target.typed_columns)
 
     def add(self, frame: DataFrame) -> int:
         """Write rows into the stage table and return how many there were.
@@ -82,16 +91,32 @@ class JdbcOutput:
     @property
     def _key(self) -> LedgerKey:
         attempt = self._target.attempt
-        return (self._target.name, attempt.project_id, attempt.period, self._target.output.seq)
+        return (self._target.name, attempt.project_id, attempt.period)
 
-    def _replace(self, database: Database) -> None:
+    @property
+    def _table_key(self) -> LedgerKey:
+        return (self._target.name, "*", "*")
+
+    def _lock(self, database: Database) -> str | None:
+        """Return the digest that was published last, which nobody else can change until the commit."""
         target = self._target
         # One writer at a time for a table: two projects that replace the same period must not both insert.
-        lock_row(target, database, (target.name, "", "", 0))
+        lock_row(target, database, self._table_key)
         token, nonce, digest = lock_row(target, database, self._key)
         if (token, nonce) != (target.attempt.token, target.attempt.nonce):
             raise make_replaced_error(target.attempt.token, token)
+        return digest
+
+    def _replace(self, database: Database) -> None:
+        target = self._target
+        digest = self._lock(database)
         self._check_stage(database)
+        if not target.has_table(database, target.name):
+            # MySQL and Oracle commit when a table is made, which would let go of the locks in the middle.
+            database.commit()
+            target.create_missing(database, target.name, target.typed_columns)
+            digest = self._lock(database)
+        self._check_target(database)
         if digest != target.attempt.digest or not self._holds_stage(database):
             self._move_rows(database)
         update_row(
@@ -104,8 +129,6 @@ class JdbcOutput:
 
     def _move_rows(self, database: Database) -> None:
         target = self._target
-        if self._find_target(database) is None:
-            _create_table(target, database, target.table)
         condition, values = self._condition
         database.execute(f"DELETE FROM {target.table}{condition}", *values)
         columns = target.columns
@@ -118,7 +141,6 @@ class JdbcOutput:
         (found,) = database.query(f"SELECT COUNT(*) FROM {target.stage}")[0]
         if int(found) != self.rows:
             raise target.make_error(f"{found} rows were staged of {self.rows}")
-        self._check_target(database)
         if target.output.write_mode == "overwrite":
             return
         condition, values = self._condition
@@ -128,32 +150,24 @@ class JdbcOutput:
             raise target.make_error(f"{foreign} rows belong to another period than {', '.join(target.periods)}")
 
     def _check_target(self, database: Database) -> None:
-        """Refuse a table that lacks columns or would round numbers."""
-        found = self._find_target(database)
-        if found is None:
-            return
-        missing = [column.name for column in self._target.output.columns if column.name not in found]
-        if missing:
-            raise self._target.make_error(f"the table has no column {', '.join(missing[:8])}")
-        staged = database.describe(self._target.stage)
-        rounded = [
-            name
-            for name, (_, _, scale) in staged.items()
-            if 0 < found[name][2] < scale or _is_whole(found[name], scale)
-        ]
-        if rounded:
-            raise self._target.make_error(f"the table keeps fewer decimal places in {', '.join(rounded[:8])}")
-
-    def _find_target(self, database: Database) -> dict[str, tuple[int, int, int]] | None:
+        """Refuse a table that lacks columns or would change values."""
         target = self._target
-        if target.name not in database.find_tables(target.schema, target.name):
-            return None
-        return database.describe(target.table)
+        found, staged = database.describe(target.table), database.describe(target.stage)
+        missing = [column.name for column in target.output.columns if column.name not in found]
+        if missing:
+            raise target.make_error(f"the table has no column {', '.join(missing[:8])}")
+        changed = [
+            column.name
+            for column in target.output.columns
+            if _changes_values(column.type.lower(), found[column.name], staged[column.name])
+        ]
+        if changed:
+            raise target.make_error(f"the types of the table would change the values of {', '.join(changed[:8])}")
 
     def _holds_stage(self, database: Database) -> bool:
         """Tell whether the table holds these very rows already, so that there is nothing to repeat."""
         target = self._target
-        if target.dialect.difference is None or self._find_target(database) is None:
+        if target.dialect.difference is None:
             return False
         condition, values = self._condition
         (found,) = database.query(f"SELECT COUNT(*) FROM {target.table}{condition}", *values)[0]
@@ -185,7 +199,7 @@ class JdbcOutput:
         except DatabaseError:
             return False
         mine = (target.attempt.digest, target.attempt.token, target.attempt.nonce)
-        return [(digest, None if token is None else int(token), nonce) for digest, token, nonce in found] == [mine]
+        return {(digest, None if token is None else int(token), nonce) for digest, token, nonce in found} == {mine}
 
     def _make_writer_options(self) -> dict[str, str]:
         target = self._target
@@ -202,14 +216,6 @@ class JdbcOutput:
         return merge_options(options, {name: value for name, value in named.items() if value is not None})
 
 
-def _create_table(target: JdbcTarget, database: Database, table: str) -> None:
-    columns = ", ".join(
-        f"{target.dialect.quote(column.name)} {target.dialect.get_type(column.type)}"
-        for column in target.output.columns
-    )
-    database.execute(f"CREATE TABLE {table} ({columns})")
-
-
 def _drop_quietly(database: Database, table: str) -> None:
     """Drop a table; one that is held by a writer that is not quite dead stays for the next attempt."""
     try:
@@ -219,8 +225,13 @@ def _drop_quietly(database: Database, table: str) -> None:
         database.rollback()
 
 
-def _is_whole(described: tuple[int, int, int], wanted_scale: int) -> bool:
-    """Tell whether a column is an integer, or a number without decimal places, where places are wanted."""
-    kind, precision, scale = described
-    integers = (-6, 4, 5, -5)
-    return wanted_scale > 0 and (kind in integers or (kind in (2, 3) and precision > 0 and scale == 0))
+def _changes_values(type_: str, found: tuple[int, int, int], staged: tuple[int, int, int]) -> bool:
+    """Tell whether a column rounds numbers, or keeps less of a timestamp than the stage's column does."""
+    kind, precision, scale = found
+    wanted_kind, _, wanted_scale = staged
+    if type_ == "timestamp":
+        return kind in _DAYS_AND_TIMES or (kind in (_TIMESTAMP, wanted_kind) and scale < wanted_scale)
+    if type_ != "bigint" and not type_.startswith("decimal"):
+        return False
+    is_whole = kind in _INTEGERS or (kind in _DECIMALS and precision > 0 and scale == 0)
+    return kind in _FLOATING or 0 < scale < wanted_scale or (wanted_scale > 0 and is_whole)

@@ -81,9 +81,9 @@ class JdbcTarget:
 
     @property
     def stage_prefix(self) -> str:
-        """What the names of all stage tables of this project, period and output begin with."""
-        key = "\0".join([self._table, self.attempt.project_id, self.attempt.period])
-        return f"rt_stage_{hashlib.sha256(key.encode()).hexdigest()[:10]}_{self.output.seq}_"
+        """What the names of all stage tables of this table, project and period begin with."""
+        key = "\0".join([self.name, self.attempt.project_id, self.attempt.period])
+        return f"rt_stage_{hashlib.sha256(key.encode()).hexdigest()[:10]}_"
 
     @property
     def stage_name(self) -> str:
@@ -99,6 +99,31 @@ class JdbcTarget:
     def columns(self) -> str:
         """The output's columns, quoted."""
         return ", ".join(self.dialect.quote(column.name) for column in self.output.columns)
+
+    @property
+    def typed_columns(self) -> str:
+        """The output's columns, quoted, each with the type that holds it exactly."""
+        dialect = self.dialect
+        return ", ".join(
+            f"{dialect.quote(column.name)} {dialect.get_type(column.type)}" for column in self.output.columns
+        )
+
+    def has_table(self, database: Database, name: str) -> bool:
+        """Tell whether there is such a table beside the output's."""
+        return name in database.find_tables(self.schema, name)
+
+    def create_missing(self, database: Database, name: str, columns: str) -> None:
+        """Create a table where it is missing, also when several jobs begin at once, in a transaction of its own."""
+        if self.has_table(database, name):
+            return
+        try:
+            database.execute(f"CREATE TABLE {self.dialect.quote_table(self.schema, name)} ({columns})")
+            database.commit()
+        except DatabaseError:
+            # Another job made it at the same moment.
+            database.rollback()
+            if not self.has_table(database, name):
+                raise
 
     @contextmanager
     def connect(self) -> Iterator[Database]:

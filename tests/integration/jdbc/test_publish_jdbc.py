@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.errors import JobError
 from spark_jobs.jvm import Database, DatabaseError
@@ -158,11 +158,80 @@ def test_table_in_a_schema_keeps_ledger_and_stage_there(spark: SparkSession, war
     assert {name for (name,) in warehouse.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")} == set()
 
 
-def test_existing_table_that_would_round_is_refused(spark: SparkSession, warehouse: Warehouse) -> None:
-    warehouse.connection.execute("CREATE TABLE fx (id bigint, name text, amount numeric(20,2), _period text)")
-    with pytest.raises(JobError, match="fewer decimal places in amount"):
+def test_schema_is_not_taken_for_one_that_looks_alike(spark: SparkSession, warehouse: Warehouse) -> None:
+    for schema in ("finxa", "fin_a"):
+        warehouse.connection.execute(f"CREATE SCHEMA {schema}")
+        publish(spark, make_snapshot([make_table_output(warehouse, f"{schema}.fx")]), 1, [make_rows(spark, [schema])])
+    assert warehouse.query("SELECT name FROM fin_a.fx") == [("fin_a",)]
+
+
+def make_moment_output(warehouse: Warehouse) -> OutputOperation:
+    return make_table_output(warehouse, columns=(Column("at", "timestamp"), Column("_period", "string")))
+
+
+def make_moment(spark: SparkSession) -> DataFrame:
+    return spark.sql("SELECT timestamp'2026-01-31 12:34:56.789012Z' at, '2026-01' _period")
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [
+        ("amount", "numeric(20,2)"),
+        ("amount", "numeric(20,0)"),
+        ("amount", "bigint"),
+        ("amount", "real"),
+        ("amount", "double precision"),
+        ("amount", "money"),
+        ("id", "double precision"),
+    ],
+)
+def test_existing_table_that_would_round_is_refused(
+    spark: SparkSession, warehouse: Warehouse, column: str, kind: str
+) -> None:
+    types = {"id": "bigint", "amount": "numeric(20,6)", column: kind}
+    warehouse.connection.execute(
+        f"CREATE TABLE fx (id {types['id']}, name text, amount {types['amount']}, _period text)"
+    )
+    with pytest.raises(JobError, match=rf"OUTPUT_003.* would change the values of {column}$"):
         publish(spark, make_snapshot([make_table_output(warehouse)]), 1, [make_rows(spark, ["a"])])
     assert read_table(warehouse) == []
+
+
+@pytest.mark.parametrize("kind", ["date", "time", "timestamp(0)", "timestamptz(0)", "timestamp(3)", "timestamptz(5)"])
+def test_existing_table_that_keeps_less_of_a_timestamp_is_refused(
+    spark: SparkSession, warehouse: Warehouse, kind: str
+) -> None:
+    warehouse.connection.execute(f"CREATE TABLE fx (at {kind}, _period text)")
+    with pytest.raises(JobError, match=r"OUTPUT_003.* would change the values of at$"):
+        publish(spark, make_snapshot([make_moment_output(warehouse)]), 1, [make_moment(spark)])
+    assert warehouse.query("SELECT at FROM fx") == []
+
+
+@pytest.mark.parametrize("kind", ["timestamp", "timestamptz(6)"])
+def test_timestamp_is_written_in_utc_whatever_the_zone_of_the_driver(
+    spark: SparkSession, warehouse: Warehouse, kind: str
+) -> None:
+    warehouse.connection.execute(f"CREATE TABLE fx (at {kind}, _period text)")
+    zones = spark.sparkContext._jvm.java.util.TimeZone  # type: ignore[union-attr]
+    before = zones.getDefault()
+    written = []
+    zones.setDefault(zones.getTimeZone("America/New_York"))
+    try:
+        for attempt in (1, 2):
+            publish(spark, make_snapshot([make_moment_output(warehouse)]), attempt, [make_moment(spark)])
+            written.append(warehouse.query("SELECT xmin::text FROM fx"))
+    finally:
+        zones.setDefault(before)
+    assert written[0] == written[1]
+    warehouse.connection.execute("SET TIME ZONE 'UTC'")
+    ((found,),) = warehouse.query("SELECT at::text FROM fx")
+    assert found.removesuffix("+00") == "2026-01-31 12:34:56.789012"
+
+
+def test_numbers_without_bounds_hold_any(spark: SparkSession, warehouse: Warehouse) -> None:
+    warehouse.connection.execute("CREATE TABLE fx (id numeric, name text, amount numeric, _period text)")
+    publish(spark, make_snapshot([make_table_output(warehouse)]), 1, [make_rows(spark, ["a", "b"])])
+    assert warehouse.query("SELECT id, amount FROM fx ORDER BY id") == [(0, 0), (1, Decimal("1.5"))]
 
 
 def test_existing_table_without_a_column_is_refused(spark: SparkSession, warehouse: Warehouse) -> None:
@@ -194,6 +263,116 @@ def test_zombie_that_wakes_up_publishes_nothing(spark: SparkSession, warehouse: 
     assert list_stage_tables(warehouse) == []
 
 
+def test_zombie_of_another_version_of_the_project_publishes_nothing(spark: SparkSession, warehouse: Warehouse) -> None:
+    """The next version has the output at another seq, and names the schema."""
+    old = make_snapshot([make_table_output(warehouse, seq=50)])
+    zombie = Publication(spark, old, 1)
+    zombie.begin()
+    stage(zombie, old, [make_rows(spark, ["old"])])
+    new = make_snapshot([make_table_output(warehouse, "public.fx", seq=60)], sha256="b" * 64)
+    publish(spark, new, 2, [make_rows(spark, ["new"])])
+    with pytest.raises(JobError, match="RUN_002"):
+        zombie.publish()
+    assert read_table(warehouse) == ["new"]
+    assert list_stage_tables(warehouse) == []
+
+
+def test_ledger_that_counted_by_seq_is_carried_on(spark: SparkSession, warehouse: Warehouse) -> None:
+    snapshot = make_snapshot([make_table_output(warehouse)])
+    publish(spark, snapshot, 1, [make_rows(spark, ["a"])])
+    warehouse.connection.execute("UPDATE runtime_publish_ledger SET seq = 50 WHERE project = 'fx-id'")
+    warehouse.connection.execute(
+        "INSERT INTO runtime_publish_ledger (target, project, period, seq, token, nonce) "
+        "VALUES ('fx', 'fx-id', '2026-01', 60, 5, 'x'), ('fx', '', '', 0, 0, NULL)"
+    )
+    with pytest.raises(JobError, match="RUN_002"):
+        Publication(spark, snapshot, 4).begin()
+    publish(spark, snapshot, 6, [make_rows(spark, ["b"])])
+    found = warehouse.query(
+        "SELECT seq, token, nonce <> 'x', published_token FROM runtime_publish_ledger "
+        "WHERE project = 'fx-id' ORDER BY seq"
+    )
+    assert found == [(50, 6, True, 6), (60, 6, True, 6)]
+    assert read_table(warehouse) == ["b"]
+
+
+def test_stopped_claim_leaves_the_stage_table_of_a_newer_attempt(
+    spark: SparkSession, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot = make_snapshot([make_table_output(warehouse)])
+    publish(spark, snapshot, 1, [make_rows(spark, ["a"])])
+    newer = Publication(spark, snapshot, 3)
+    commit = Database.commit
+    begun = []
+
+    def let_newer_begin(self: Database) -> None:
+        commit(self)
+        if not begun and warehouse.query("SELECT 1 FROM runtime_publish_ledger WHERE token = 2"):
+            begun.append(newer.begin)
+            newer.begin()
+            stage(newer, snapshot, [make_rows(spark, ["new"])])
+
+    monkeypatch.setattr(Database, "commit", let_newer_begin)
+    stopped = Publication(spark, snapshot, 2)
+    stopped.begin()
+    newer.publish()
+    assert (len(begun), read_table(warehouse)) == (1, ["new"])
+
+
+def test_rows_of_the_ledger_are_committed_before_they_are_locked(
+    spark: SparkSession, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MySQL and SQL Server lock the gap of a missing row, where a second connection would wait for ever."""
+    query = Database.query
+    seen = []
+
+    def look(self: Database, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        if "FOR UPDATE" in sql:
+            found = warehouse.query("SELECT project, period, seq FROM runtime_publish_ledger ORDER BY project")
+            seen.append(found)
+        return query(self, sql, *values)
+
+    monkeypatch.setattr(Database, "query", look)
+    Publication(spark, make_snapshot([make_table_output(warehouse)]), 1).begin()
+    assert seen == [[("*", "*", 0), ("fx-id", "2026-01", 0)]]
+
+
+def test_ledger_that_lost_its_rows_is_told(spark: SparkSession, warehouse: Warehouse) -> None:
+    snapshot = make_snapshot([make_table_output(warehouse)])
+    publication = Publication(spark, snapshot, 1)
+    publication.begin()
+    stage(publication, snapshot, [make_rows(spark, ["a"])])
+    warehouse.connection.execute("DELETE FROM runtime_publish_ledger")
+    with pytest.raises(JobError, match=r"OUTPUT_003.* gone from runtime_publish_ledger"):
+        publication.publish()
+
+
+@pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
+def test_isolation_is_not_left_to_the_database(spark: SparkSession, warehouse: Warehouse, isolation: str) -> None:
+    name = warehouse.connection.info.dbname
+    warehouse.connection.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = '{isolation}'")  # type: ignore[arg-type]
+    for attempt, names in ((1, ["a"]), (2, ["b"])):
+        publish(spark, make_snapshot([make_table_output(warehouse)]), attempt, [make_rows(spark, names)])
+    assert read_table(warehouse) == ["b"]
+
+
+def test_new_table_is_made_while_nothing_is_locked(
+    spark: SparkSession, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MySQL and Oracle commit when they make a table: locks from before it would be gone after it."""
+    execute = Database.execute
+    made = []
+
+    def look(self: Database, sql: str, *values: Any) -> int:
+        if sql.startswith('CREATE TABLE "fx"'):
+            made.extend(warehouse.query("SELECT project FROM runtime_publish_ledger FOR UPDATE NOWAIT"))
+        return execute(self, sql, *values)
+
+    monkeypatch.setattr(Database, "execute", look)
+    publish(spark, make_snapshot([make_table_output(warehouse)]), 1, [make_rows(spark, ["a"])])
+    assert (sorted(made), read_table(warehouse)) == ([("*",), ("fx-id",)], ["a"])
+
+
 def test_stage_tables_of_killed_attempts_are_dropped_by_the_next(spark: SparkSession, warehouse: Warehouse) -> None:
     snapshot = make_snapshot([make_table_output(warehouse)])
     Publication(spark, snapshot, 1).begin()
@@ -214,7 +393,7 @@ def test_commit_whose_answer_is_lost_is_found_at_once(
 
     def lose_answer(self: Database) -> None:
         commit(self)
-        if warehouse.query("SELECT 1 FROM pg_tables WHERE tablename = 'fx'") and not lost:
+        if warehouse.query("SELECT 1 FROM runtime_publish_ledger WHERE published_token = 1") and not lost:
             lost.append(True)
             raise DatabaseError("connection reset", "08006")
 
@@ -229,9 +408,9 @@ def test_retry_after_a_lost_answer_does_not_repeat_the_publication(spark: SparkS
     before = warehouse.query("SELECT ctid::text, xmin::text, name FROM fx ORDER BY name")
     publish(spark, snapshot, 2, [make_rows(spark, ["a", "b"])])
     assert warehouse.query("SELECT ctid::text, xmin::text, name FROM fx ORDER BY name") == before
-    assert warehouse.query("SELECT token, published_token, row_count FROM runtime_publish_ledger WHERE seq = 50") == [
-        (2, 2, 2)
-    ]
+    assert warehouse.query(
+        "SELECT token, published_token, row_count FROM runtime_publish_ledger WHERE seq = 0 AND project = 'fx-id'"
+    ) == [(2, 2, 2)]
 
 
 def test_retry_replaces_rows_that_were_changed_since(spark: SparkSession, warehouse: Warehouse) -> None:
