@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,6 +59,8 @@ class _Execution:
     attempt: Attempt | None = None
     lost: list[RuntimeProviderError] = field(default_factory=list)
     resumed: bool = False
+    alive: ExitStack = field(default_factory=ExitStack)
+    """Lengthens the lease of the attempt that it was entered with."""
 
     @property
     def report_uri(self) -> str:
@@ -121,7 +123,7 @@ class RunProjectOperator(SparkSubmitOperator):
             if attempt.published is not None:
                 self.log.info("an earlier try of this task has published already; nothing is left to do")
                 report = dict(attempt.published.report or {})
-                return self._conclude(context, execution, report, ())
+                return self._conclude(context, execution, report, self._finish(execution, report))
             report = self._submit_and_read(context, execution)
             return self._conclude(context, execution, report, self._finish(execution, report))
         finally:
@@ -284,7 +286,9 @@ class RunProjectOperator(SparkSubmitOperator):
         execution = self._execution
         if execution is not None and execution.resumed:
             execution.resumed = False
+            execution.alive.close()
             self._take_attempt(context, execution)
+            execution.alive.enter_context(self._keep_alive(execution))
         return super().submit_job(context)
 
     # The job
@@ -311,7 +315,8 @@ class RunProjectOperator(SparkSubmitOperator):
             self.log.exception("the failure could not be recorded; the lease will expire by itself")
 
     def _submit(self, context: Context, execution: _Execution) -> None:
-        with self._keep_alive(execution):
+        with execution.alive:
+            execution.alive.enter_context(self._keep_alive(execution))
             super().execute(context)
 
     @contextmanager

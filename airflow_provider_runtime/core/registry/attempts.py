@@ -56,9 +56,10 @@ def begin(
     now = store.now_millis()
     lease = store.find_lease(start.project_id, start.period)
     if resume_token is not None:
-        if lease is None or not _holds(lease, start.snapshot_sha256, resume_token) or run is None:
+        if lease is None or run is None or not _can_resume(lease, run, start.snapshot_sha256, resume_token):
             raise LeaseError(_describe_replaced(start.project_name, start.period, lease, resume_token))
-        store.put_lease(_lengthen(replace(lease, holder=holder), now, lease_seconds))
+        store.put_run(replace(run, status="running", finished_at=None, error=None, report=None))
+        store.put_lease(_lengthen(replace(lease, holder=holder, state="held"), now, lease_seconds))
         return _make_attempt(start, lease.token, run.attempt, holder, lease_seconds)
     if lease is not None and lease.snapshot_sha256 != start.snapshot_sha256 and lease.state == "held":
         if is_alive(lease, now):
@@ -166,6 +167,12 @@ def _check_current(store: Store, attempt: Attempt) -> LeaseRow:
 def _holds(lease: LeaseRow, snapshot_sha256: str, token: int) -> bool:
     # An expired lease that nobody took still counts: its token is the highest there is.
     return lease.state == "held" and lease.token == token and lease.snapshot_sha256 == snapshot_sha256
+
+
+def _can_resume(lease: LeaseRow, run: RunRecord, snapshot_sha256: str, token: int) -> bool:
+    # A try that lost sight of its job has given the lease back, while the job may go on: it is the newest one still.
+    was_given_back = lease.state == "free" and (run.status, run.token) == ("failed", token)
+    return _holds(replace(lease, state="held") if was_given_back else lease, snapshot_sha256, token)
 
 
 def _is_answered(run: RunRecord, start: RunStart, resume_token: int | None) -> bool:

@@ -74,6 +74,21 @@ class RegistryCases:
         with pytest.raises(LeaseError, match="RUN_002"):
             begin(registry, make_start("a"), resume_token=first.token)
 
+    def test_attempt_that_was_given_back_is_taken_up_until_it_is_replaced(self, registry: Registry) -> None:
+        first = begin(registry, make_start("a"))
+        registry.fail_attempt(first, {"code": "INFRA_001", "message": "could not be asked"})
+        again = begin(registry, make_start("a"), resume_token=first.token)
+        assert (again.token, again.number) == (first.token, 1)
+        run = registry.find_run("a" * 8)
+        assert run is not None
+        assert (run.status, run.error, run.finished_at) == ("running", None, None)
+        with pytest.raises(LeaseError, match="RUN_001"):
+            begin(registry, make_start("b"))
+        registry.fail_attempt(again, {"code": "INFRA_001", "message": "could not be asked"})
+        begin(registry, make_start("b"))
+        with pytest.raises(LeaseError, match="RUN_002"):
+            begin(registry, make_start("a"), resume_token=first.token)
+
     def test_failed_attempt_frees_the_lease_and_keeps_the_error(self, registry: Registry) -> None:
         attempt = begin(registry, make_start("a"))
         assert registry.fail_attempt(attempt, {"code": "DATA_001", "message": "gone"}) is True
