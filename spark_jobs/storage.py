@@ -56,9 +56,6 @@ class Storage(Protocol):
     def move(self, source: str, target: str) -> None:
         """Rename; a target that exists is an error, never replaced or moved into."""
 
-    def replace_file(self, source: str, target: str) -> None:
-        """Rename a file over another."""
-
     def exchange(self, first: str, second: str) -> bool:
         """Let two folders change places in one step; False where that cannot be done."""
 
@@ -164,10 +161,6 @@ class LocalStorage:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target_path)
         # A folder that appears in between is in the way for rename(2) too, unless it is empty.
         os.rename(source_path, target_path)
-
-    def replace_file(self, source: str, target: str) -> None:
-        """Rename a file over another."""
-        os.replace(get_local_path(source), get_local_path(target))
 
     def exchange(self, first: str, second: str) -> bool:
         """Let two folders change places in one step; False where that cannot be done."""

@@ -1,8 +1,9 @@
 """The fence on files: attempts stage side by side at the destination, and only the newest may publish.
 
-    <parent>/.<table>.runtime/staging/<run>/<token>-<nonce>/<seq>/     what an attempt has staged
+    <parent>/.<table>.runtime/staging/<run>/<token>-<nonce>/claimed/   an attempt, and ...
+    <parent>/.<table>.runtime/staging/<run>/<token>-<nonce>/<seq>/     ... what it has staged
     <parent>/.<table>.runtime/retired/<millis>-<nonce>/                what was replaced, kept a while for its readers
-    <parent>/.<table>.runtime/aside/<run>/<number>-<nonce>/            what is replaced where that takes two renames
+    <parent>/.<table>.runtime/aside/<run or table>/<number>-<nonce>/   what is replaced where that takes two renames
 
 An attempt makes its folder, then renames away the folders of older attempts. Publishing looks for newer folders first
 and then renames out of its own folder. Whichever of two attempts comes second sees the other: either the older one
@@ -59,17 +60,19 @@ class StagingArea:
         folder, name = split_uri(table_uri)
         hidden = join_uri(folder, f".{name}.runtime") if folder else join_uri(table_uri, ".runtime")
         self._storage = storage
+        self._table = table_uri
         self._attempt = attempt
         self._attempts = join_uri(hidden, "staging", attempt.run_key)
         self._retired = join_uri(hidden, "retired")
         self._staging = join_uri(hidden, "staging")
-        self._aside = join_uri(hidden, "aside", attempt.run_key)
+        self._aside = join_uri(hidden, "aside")
         self._own_aside = ""
         self.folder = join_uri(self._attempts, attempt.name)
+        self._mark = join_uri(self.folder, "claimed")
 
     def claim(self) -> None:
         """Become the newest attempt here, and make what older attempts have staged useless to them."""
-        self._storage.make_folder(self.folder)
+        self._storage.make_folder(self._mark)
         for other in self.check():
             aside = join_uri(self._retired, _name_retired())
             self._storage.make_folder(self._retired)
@@ -86,15 +89,16 @@ class StagingArea:
         if newer:
             self.release()
             raise make_replaced_error(self._attempt.token, max(newer))
-        if not self._storage.exists(self.folder):
+        if not self._storage.exists(self._mark):
             raise make_replaced_error(self._attempt.token)
         return others
 
     def put_aside(self, uri: str) -> str:
         """Move what is about to be replaced out of sight, to where `recover` looks for it; return its address there."""
-        number = max((_read_token(entry) for entry in self._storage.list(self._aside)), default=0) + 1
-        self._own_aside = join_uri(self._aside, f"{number:06d}-{secrets.token_hex(4)}")
-        self._storage.make_folder(self._aside)
+        folder = self._find_aside(uri)
+        number = max((_read_token(entry) for entry in self._storage.list(folder)), default=0) + 1
+        self._own_aside = join_uri(folder, f"{number:06d}-{secrets.token_hex(4)}")
+        self._storage.make_folder(folder)
         self._storage.move(uri, self._own_aside)
         return self._own_aside
 
@@ -103,7 +107,8 @@ class StagingArea:
 
         An older attempt may do the same, or may only now find out that it is over: whoever comes second finds nothing.
         """
-        found = [join_uri(self._aside, entry.name) for entry in self._storage.list(self._aside)]
+        folder = self._find_aside(uri)
+        found = [join_uri(folder, entry.name) for entry in self._storage.list(folder)]
         if not found:
             return
         if not self._storage.exists(uri):
@@ -115,6 +120,10 @@ class StagingArea:
         for aside in found:
             with contextlib.suppress(FileNotFoundError):
                 self.retire(aside)
+
+    def _find_aside(self, uri: str) -> str:
+        """A period is put back by the runs of that period, the whole table by every run."""
+        return join_uri(self._aside, "table" if uri == self._table else self._attempt.run_key)
 
     def retire(self, uri: str) -> None:
         """Keep what was replaced for those who still read it, out of sight of those who look for data."""
@@ -133,9 +142,11 @@ class StagingArea:
                 self._storage.delete(join_uri(self._staging, run.name))
 
     def empty(self) -> None:
-        """Remove what this attempt has staged; its folder stays as the fence against older ones."""
+        """Remove what this attempt has staged; its mark stays as the fence against older ones."""
         for entry in self._storage.list(self.folder):
-            self._storage.delete(join_uri(self.folder, entry.name))
+            uri = join_uri(self.folder, entry.name)
+            if uri != self._mark:
+                self._storage.delete(uri)
 
     def release(self) -> None:
         """Remove this attempt's folder."""

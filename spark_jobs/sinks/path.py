@@ -1,7 +1,8 @@
 """Outputs that are files: staged beside the table, then swapped in without a moment in between.
 
-A period is the folder `period=<identifier>/` of the table's folder. One file is renamed over the file before it,
-several come as a folder that changes places with the folder before it.
+A period is the folder `period=<identifier>/` of the table's folder, and changes places with the folder before it. Files
+are never written over, nor do two attempts give one the same name: who has listed the old folder finds the old files or
+none, and never reads a new one as far as the old one went.
 """
 
 from __future__ import annotations
@@ -61,20 +62,11 @@ class StagedFiles:
         self.rows += added
         return added
 
-    def seal(self) -> list[str]:
-        """Leave nothing in the folder but files of rows, and return their names."""
-        names = []
+    def seal(self) -> None:
+        """Leave nothing in the folder but files of rows."""
         for entry in self.storage.list(self.uri):
             if _is_hidden(entry.name) or self._is_needless(entry.name):
                 self.storage.delete(join_uri(self.uri, entry.name))
-            else:
-                names.append(entry.name)
-        if len(names) == 1:
-            stable = make_stable_name(names[0])
-            if stable != names[0]:
-                self.storage.move(join_uri(self.uri, names[0]), join_uri(self.uri, stable))
-            names = [stable]
-        return names
 
     def _is_needless(self, name: str) -> bool:
         """Tell whether a file without rows stands beside others; alone it carries the schema."""
@@ -114,20 +106,15 @@ class FileTable:
 
     def recover(self) -> None:
         """Put back what an attempt that failed between two renames has left aside."""
-        self.area.recover(self.uri if self.overwrite else self._period_uri)
+        self.area.recover(self.uri)
+        self.area.recover(self._period_uri)
 
     @property
     def _period_uri(self) -> str:
         return join_uri(self.uri, f"period={self.period}")
 
     def _swap(self, staged_uri: str) -> None:
-        old, new = self._list_files(self._period_uri), self._list_files(staged_uri)
-        if len(new) == 1 and list(old) == list(new) and (not self.overwrite or self._is_only_period()):
-            name = next(iter(new))
-            # A checksum that someone's Hadoop left beside the old file would condemn the new one.
-            self.storage.delete(join_uri(self._period_uri, f".{name}.crc"))
-            self.storage.replace_file(join_uri(staged_uri, name), join_uri(self._period_uri, name))
-        elif self.overwrite:
+        if self.overwrite:
             self._swap_folder(self._wrap(staged_uri), self.uri)
         else:
             self.storage.make_folder(self.uri)
@@ -195,11 +182,6 @@ def make_write_error(place: str, reason: str) -> JobError:
     return JobError(
         "OUTPUT_003", f"writing to {place} failed: {reason}", hint="run it again: what was published already is found"
     )
-
-
-def make_stable_name(name: str) -> str:
-    """Return the name that a period's only file has in every attempt: `part-00000.snappy.parquet`."""
-    return "part-00000" + name[name.index(".") :] if "." in name else "part-00000"
 
 
 def _is_hidden(name: str) -> bool:

@@ -78,19 +78,24 @@ def test_publish_leaves_only_period_folders_for_any_reader(spark: SparkSession, 
     assert read_names(spark, table) == ["x", "y", "z"]
 
 
-def test_publish_of_one_file_keeps_its_name(spark: SparkSession, table: Path) -> None:
-    snapshot = make_snapshot([make_output(table)])
-    publish(spark, snapshot, 1, [make_rows(spark, ["a"])])
-    first = list_files(table)
-    publish(spark, snapshot, 2, [make_rows(spark, ["b"])])
-    assert list_files(table) == first == ["period=2026-01/part-00000.snappy.parquet"]
-    assert read_names(spark, table) == ["b"]
+@pytest.mark.parametrize("format_name", ["parquet", "csv"])
+def test_reader_that_listed_before_a_publish_sees_the_old_rows_or_an_error(
+    spark: SparkSession, table: Path, format_name: str
+) -> None:
+    """Spark remembers how long a file was: read under the same name, a longer one would end there."""
+    output = make_output(table, destination=Destination("files", format_name, "lake/fx", uri=f"file://{table}"))
+    publish(spark, make_snapshot([output]), 1, [make_rows(spark, ["old"])])
+    reader = spark.read.format(format_name).option("header", "true").load(str(table))
+    publish(spark, make_snapshot([output]), 2, [make_rows(spark, [f"new {number}" for number in range(5000)])])
+    with pytest.raises(Exception, match=r"FILE_NOT_EXIST|FileNotFound"):
+        reader.collect()
 
 
 def test_publish_over_file_with_checksum_of_someone_else_stays_readable(spark: SparkSession, table: Path) -> None:
     snapshot = make_snapshot([make_output(table)])
     publish(spark, snapshot, 1, [make_rows(spark, ["a"])])
-    (table / "period=2026-01" / ".part-00000.snappy.parquet.crc").write_bytes(b"crc\0\0\0\2\0\0\0\0\0")
+    (file,) = (table / "period=2026-01").iterdir()
+    file.with_name(f".{file.name}.crc").write_bytes(b"crc\0\0\0\2\0\0\0\0\0")
     publish(spark, snapshot, 2, [make_rows(spark, ["b", "c"])])
     assert read_names(spark, table) == ["b", "c"]
 
@@ -133,7 +138,7 @@ def test_publish_of_several_calls_adds_rows_up(spark: SparkSession, table: Path)
 def test_publish_to_folder_with_hostile_name_stays_there(spark: SparkSession, tmp_path: Path, name: str) -> None:
     uri = f"file://{tmp_path}/{name}"
     publish(spark, make_snapshot([make_output(uri)]), 1, [make_rows(spark, ["a"])])
-    assert (tmp_path / name / "period=2026-01" / "part-00000.snappy.parquet").is_file()
+    assert [file.suffix for file in (tmp_path / name / "period=2026-01").iterdir()] == [".parquet"]
     assert sorted(os.listdir(tmp_path)) == sorted([name, f".{name}.runtime"])
 
 
@@ -232,12 +237,14 @@ def test_crash_between_two_outputs_is_completed_by_the_retry(
     crashed.begin()
     stage(crashed, new, [make_rows(spark, ["A"]), make_rows(spark, ["B"])])
 
-    def crash(self: LocalStorage, source: str, target: str) -> None:
-        if "/two/" in target:
-            raise KeyboardInterrupt
-        os.replace(source, target)
+    exchange = LocalStorage.exchange
 
-    monkeypatch.setattr(LocalStorage, "replace_file", crash)
+    def crash(self: LocalStorage, first: str, second: str) -> bool:
+        if "/two/" in second:
+            raise KeyboardInterrupt
+        return exchange(self, first, second)
+
+    monkeypatch.setattr(LocalStorage, "exchange", crash)
     with pytest.raises(KeyboardInterrupt):
         crashed.publish()
     monkeypatch.undo()

@@ -118,7 +118,7 @@ def test_job_submitted_with_its_package_publishes_and_reports(tmp_path: Path) ->
     assert submitted.returncode == 0, submitted.stderr[-3000:]
     report = json.loads((tmp_path / "report.json").read_bytes())
     assert (report["status"], report["snapshot_sha256"], report["outputs"][0]["rows"]) == ("succeeded", digest, 1)
-    assert (tmp_path / "fx" / "period=2026-01" / "part-00000.snappy.parquet").is_file()
+    assert len(list(tmp_path.glob("fx/period=2026-01/*.parquet"))) == 1
     assert "operation 20 output" in submitted.stdout
 
 
@@ -155,12 +155,12 @@ def test_job_called_wrongly_ends_with_usage(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("step", "number", "published"),
-    [("replace_file", 1, []), ("replace_file", 2, ["fx"]), ("write_bytes", 1, ["fx", "fy"])],
+    [("exchange", 1, []), ("exchange", 2, ["fx"]), ("write_bytes", 1, ["fx", "fy"])],
 )
 def test_driver_killed_while_it_publishes_is_completed_by_the_retry(
     spark: SparkSession, tmp_path: Path, step: str, number: int, published: list[str]
 ) -> None:
-    """Two outputs of one file each: the swaps are the calls of replace_file, the report that of write_bytes."""
+    """Two outputs: the swaps are the calls of exchange, the report that of write_bytes."""
     quiet = lambda _: None  # noqa: E731
     before, after = (make_two_outputs(tmp_path, name) for name in ("old", "new"))
     assert run_snapshot(spark, before.snapshot(), 1, progress=quiet).status == "succeeded"
@@ -174,8 +174,8 @@ def test_driver_killed_while_it_publishes_is_completed_by_the_retry(
     report = run_snapshot(spark, parse_snapshot(path.read_bytes(), digest), 3, progress=quiet)
     assert report.status == "succeeded"
     assert [read_names(spark, tmp_path / table) for table in ("fx", "fy")] == [["NEW"], ["NEW"]]
-    visible = [file.name for file in tmp_path.rglob("*.parquet")]
-    assert visible == ["part-00000.snappy.parquet"] * 2
+    visible = sorted(file.parent.parent.name for file in tmp_path.rglob("*.parquet"))
+    assert visible == ["fx", "fy"]
 
 
 def make_two_outputs(folder: Path, name: str) -> PlanBuilder:

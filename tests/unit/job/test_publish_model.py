@@ -252,7 +252,7 @@ def list_steps(setting: Setting, before: World) -> Iterator[World]:
         files, said = answer(world.files, setting, writer.step)
         check_step(setting, world, number, files)
         yield change(world, number, run_attempt(setting, number, (*writer.log, said)), files=files)
-        if world.losses and writer.step[0] in {"move", "replace_file", "exchange"} and not isinstance(said, OSError):
+        if world.losses and writer.step[0] in {"move", "exchange"} and not isinstance(said, OSError):
             unsure = run_attempt(setting, number, (*writer.log, LOST))
             yield change(world, number, unsure, files=files, losses=world.losses - 1)
 
