@@ -174,7 +174,7 @@ class _Reader:
         kind = self.column.type
         if kind == "string":
             return self._read_string(reference)
-        cast = f"try_cast({reference} AS {kind})"
+        cast = f"try_cast({_bound(reference) if kind.startswith('decimal') else reference} AS {kind})"
         given = {"date": self.formats.date, "timestamp": self.formats.timestamp}.get(kind)
         if given is not None:
             cast = f"CAST(try_to_timestamp({reference}, {quote_text(given)}) AS {kind})"
@@ -198,6 +198,12 @@ class _Reader:
         return None if decimal is None else _find_rounded(decimal, reference, cast)
 
 
+def _bound(reference: str) -> str:
+    """Return SQL of a text without exponents of four places: Java would write such a number out, and never end."""
+    has_exponent = f"contains({reference}, 'e') OR contains({reference}, 'E')"
+    return f"IF(({has_exponent}) AND {reference} RLIKE '[eE][+-]?\\\\S{{4}}', NULL, {reference})"
+
+
 def _find_rounded(decimal: tuple[int, int], reference: str, cast: str) -> str:
     """More digits after the point than declared are an error, not a rounding: compare with a reading that has room."""
     precision, scale = decimal
@@ -206,5 +212,5 @@ def _find_rounded(decimal: tuple[int, int], reference: str, cast: str) -> str:
     beyond = f"NOT {reference} RLIKE '{plain}'"
     if room <= scale:
         return beyond
-    exact = f"try_cast({reference} AS decimal({MAX_PRECISION},{room}))"
+    exact = f"try_cast({_bound(reference)} AS decimal({MAX_PRECISION},{room}))"
     return f"({exact} <> {cast} OR (length({reference}) > {room} AND {beyond}))"

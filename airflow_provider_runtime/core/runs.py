@@ -11,7 +11,7 @@ from typing import Any
 from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError, SnapshotError
 from airflow_provider_runtime.core.model.report import find_misfit
 from airflow_provider_runtime.core.planning.locations import hide_control_characters
-from airflow_provider_runtime.core.planning.run_period import get_calendar_name
+from airflow_provider_runtime.core.planning.run_period import get_calendar_name, get_settings
 from airflow_provider_runtime.core.planning.system_columns import SYSTEM_COLUMN_NAMES
 from airflow_provider_runtime.core.registry.leases import describe_holder
 from airflow_provider_runtime.core.registry.ports import (
@@ -43,7 +43,7 @@ def begin_attempt(
 ) -> Attempt:
     """Take the lease of the snapshot's project and period; the attempt's token fences every older one."""
     project, period = snapshot["project"], snapshot["period"]
-    settings = snapshot["plan"].get("settings") or {}
+    settings = get_settings(snapshot)
     start = RunStart(
         snapshot_sha256=sha256,
         run_id=str(snapshot["run_id"]),

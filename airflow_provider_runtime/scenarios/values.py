@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 
+LONGEST_NUMBER = 400
 Value = str | int | bool | Decimal | date | datetime | None
 
 
@@ -36,9 +37,8 @@ def read_value(value: object, column: str, type_name: str) -> Value:
 def _read(text: str, type_name: str) -> Value:
     if type_name == "bigint" or type_name.startswith("decimal"):
         number = Decimal(text)
-        if not number.is_finite():
-            raise ValueError(text)
-        return number
+        # A number of more places than any column has would fill the memory with zeros once it is shown.
+        return number if number.is_finite() and abs(number.adjusted()) < LONGEST_NUMBER else _refuse(text)
     if type_name == "boolean":
         return {"true": True, "false": False}[text.lower()] if text.lower() in ("true", "false") else _refuse(text)
     if type_name == "date":

@@ -61,6 +61,12 @@ class SnapshotDefinition(Model):
     digest: str
 
 
+class SnapshotTrace(Model):
+    """Why a table is read from where it is, of which people are shown the dataset."""
+
+    dataset: str
+
+
 class SnapshotSettings(Model):
     """What the submitting process reads of the plan's settings."""
 
@@ -70,6 +76,7 @@ class SnapshotSettings(Model):
     lies_in: tuple[str, ...] = ()
     definitions: tuple[SnapshotDefinition, ...] = ()
     registers: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    trace: dict[str, SnapshotTrace] = Field(default_factory=dict)
 
 
 class SnapshotDocument(Model):

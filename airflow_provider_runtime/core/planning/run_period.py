@@ -76,10 +76,14 @@ def list_period_problems(
     return problems
 
 
+def get_settings(snapshot: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the settings of a snapshot's plan; one from elsewhere may have none."""
+    return snapshot["plan"].get("settings") or {}
+
+
 def get_calendar_name(snapshot: Mapping[str, Any]) -> str:
     """Return the name of a snapshot's calendar."""
-    settings = snapshot["plan"].get("settings") or {}
-    return str(settings.get("calendar") or GREGORIAN.id)
+    return str(get_settings(snapshot).get("calendar") or GREGORIAN.id)
 
 
 def list_problems_since(catalog: Catalog, snapshot: Mapping[str, Any], *, allow_closed: bool) -> list[Problem]:
@@ -89,7 +93,7 @@ def list_problems_since(catalog: Catalog, snapshot: Mapping[str, Any], *, allow_
     period = index.find_period(snapshot["period"]["identifier"], snapshot["period"]["level"]) if index else None
     if index is None or period is None:
         return []
-    rules = PeriodRules(allow_closed=allow_closed or snapshot["plan"]["settings"].get("allow_closed", False))
+    rules = PeriodRules(allow_closed=allow_closed or get_settings(snapshot).get("allow_closed", False))
     return list_period_problems(index, period, rules, registry=None, today=period.end_date)
 
 

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from airflow_provider_runtime.cli.local_run import list_credential_refs
+from airflow_provider_runtime.cli.run_summary import print_plan
+from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.errors import RuntimeProviderError, SnapshotError
+from airflow_provider_runtime.core.planning.run_period import list_problems_since
 from airflow_provider_runtime.core.planning.snapshot import Snapshot
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
 from airflow_provider_runtime.core.runs import begin_attempt, finish_attempt, public_report
@@ -91,6 +95,33 @@ def test_changed_snapshot_with_a_right_digest_is_taken_or_refused_with_a_code(do
     list_credential_refs(snapshot.document)
     attempt = begin_attempt(MemoryRegistry(), snapshot.document, snapshot.sha256)
     assert attempt.project_id == snapshot.project_id
+    print_plan(snapshot)
+    list_problems_since(Catalog(Path()), snapshot.document, allow_closed=True)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("settings",), None),
+        (("settings", "trace"), 1),
+        (("settings", "trace"), {"input": 1}),
+        (("settings", "trace"), {"input": {}}),
+        (("tables", "input", "locations", 0, "on_missing"), None),
+    ],
+)
+def test_snapshot_that_lacks_what_is_shown_of_it_is_shown_or_refused(place: tuple[Any, ...], value: object) -> None:
+    document = copy.deepcopy(DOCUMENT)
+    holder = document["plan"]
+    for key in place[:-1]:
+        holder = holder[key]
+    if value is None:
+        holder.pop(place[-1], None)
+    else:
+        holder[place[-1]] = value
+    with refused_as_snapshot_001(SnapshotError):
+        snapshot = Snapshot.from_content(*encode(document))
+        print_plan(snapshot)
+        list_problems_since(Catalog(Path()), snapshot.document, allow_closed=True)
 
 
 @pytest.mark.parametrize(
