@@ -49,6 +49,8 @@ class RunResult:
     rows_in: int | None = None
     cut_short: bool = False
     """Whether it failed while it published, so that some outputs may be there already."""
+    of_job: bool = False
+    """Whether the problems are the job's, which knows places but not the text there."""
 
     @property
     def succeeded(self) -> bool:
@@ -158,7 +160,12 @@ class LocalRunner:
             result = public_report(job_report, ())
             cut_short = bool(job_report.get("cut_short"))
             return RunResult(
-                snapshot.period_identifier, result, problems=error.problems, snapshot=snapshot, cut_short=cut_short
+                snapshot.period_identifier,
+                result,
+                problems=error.problems,
+                snapshot=snapshot,
+                cut_short=cut_short,
+                of_job=True,
             )
         registrations = finish_attempt(self.registry, attempt, snapshot.document, job_report)
         report = public_report(job_report, registrations)

@@ -13,6 +13,7 @@ import click
 from airflow_provider_runtime.cli.local_run import RunResult
 from airflow_provider_runtime.cli.main import wants_color
 from airflow_provider_runtime.cli.tables import print_table
+from airflow_provider_runtime.core.catalog.source_text import SourceText
 from airflow_provider_runtime.core.errors import Problem
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
 from airflow_provider_runtime.core.planning.locations import hide_control_characters, unescape_pattern
@@ -26,7 +27,8 @@ def print_result(result: RunResult, catalog: Path | None) -> None:
         what = f"{hide_control_characters(result.period)}: failed" if result.period else "failed"
         done = " while it published: run it again to complete that" if result.cut_short else ", nothing was published"
         click.echo(f"{what}{done}", err=True)
-        shown = [add_source_line(problem, catalog) for problem in result.problems]
+        # What was found before the job has its line, or none because that may show a secret.
+        shown = [add_source_line(problem, catalog) if result.of_job else problem for problem in result.problems]
         click.echo(render_problems(shown, wants_color(sys.stderr)), err=True, color=True)
         return
     assert result.snapshot is not None
@@ -110,12 +112,12 @@ def print_plan(snapshot: Snapshot) -> None:
 
 
 def add_source_line(problem: Problem, catalog: Path | None) -> Problem:
-    """Return the problem with the line of YAML that it points at, where that file can still be read."""
+    """Return a problem of the job with the line of YAML that it points at, where that may be shown and read."""
     place = problem.location
     if place.source_line is not None or place.file is None or catalog is None:
         return problem
     try:
-        lines = (catalog / place.file).read_text(encoding="utf-8").splitlines()
-        return replace(problem, location=replace(place, source_line=lines[place.line - 1]))
-    except (OSError, UnicodeDecodeError, IndexError):
+        source = SourceText(place.file, (catalog / place.file).read_bytes().decode("utf-8-sig"))
+    except (OSError, UnicodeDecodeError):
         return problem
+    return replace(problem, location=replace(place, source_line=source.show_line(place.line)))

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from functools import cached_property
 
 from airflow_provider_runtime.core.errors import Location
 
 LONGEST_LINE = 1_000
 """Characters from which a source line is not shown."""
 SECRET_LINE = re.compile(
-    r"(?:pass(?:word|wd|phrase)|pwd|secret|token|key)[\w.-]*[\"']?\s*[:=]\s*[^\s{\[]|//[^/@\s?#]*:[^/@\s]*@|credential_ref:",
+    r"(?:pass(?:word|wd|phrase)|pwd|secret|token|key)[\w.-]*[\"']?\s*[:=]\s*[^\s{\[]"
+    r"|\bbearer\b|(?<![a-z])sig(?:nature)?=|(?<!abfs:)(?<!abfss:)(?<!wasb:)(?<!wasbs:)//\S*@|jdbc:oracle:\S*@",
     re.IGNORECASE,
 )
 """A line that may show a secret; it is not repeated in messages."""
+SECRET_KEY = re.compile(
+    r"(?:pass(?:word|wd|phrase)|pwd|secret|token|credential|(?<![a-z])o?auth(?![a-z])|authorization|keys?(?![\w.-]))"
+    r"[\w.-]{0,99}[\"']?\s{0,9}:",
+    re.IGNORECASE,
+)
+"""A key of YAML whose value may be a secret, on its line or below it."""
+LEAD = re.compile(r"[ \t]*(?:-[ \t]+)*")
+NEXT_KEY = re.compile(r"[\"']?[\w.-]+[\"']?\s*:(?:\s|$)")
 LINE_BREAK = re.compile(r"\r\n|\n|\r")
 
 
@@ -41,11 +51,38 @@ class SourceText:
         end_column = None if end is None else min(end, limit) - first + 1
         if end_column is not None and end_column <= column:
             end_column = None
-        shown = self._show_line(first, limit)
+        shown = self.show_line(line + 1)
         return Location(file=self.name, line=line + 1, column=column, end_column=end_column, source_line=shown)
 
-    def _show_line(self, start: int, end: int) -> str | None:
-        if end - start > LONGEST_LINE:
+    def show_line(self, number: int) -> str | None:
+        """Return a line, counted from 1; None where there is none, or where it is too long or may show a secret."""
+        starts = self._line_starts()
+        if not 1 <= number <= len(starts):
+            return None
+        start, end = starts[number - 1], starts[number] if number < len(starts) else len(self.text)
+        if end - start > LONGEST_LINE or number in self._secret_lines:
             return None
         shown = self.text[start:end].rstrip("\r\n")
         return None if SECRET_LINE.search(shown) else shown
+
+    @cached_property
+    def _secret_lines(self) -> frozenset[int]:
+        """The lines of keys that may hold a secret, each down to the next key that stands no deeper."""
+        if not SECRET_KEY.search(self.text):
+            return frozenset()
+        found: set[int] = set()
+        depth: int | None = None
+        for number, line in enumerate(LINE_BREAK.split(self.text), 1):
+            indent = len(line) - len(line.lstrip(" "))
+            if depth is not None and (
+                line.startswith("---")
+                or (indent < depth and line.startswith("- ", indent))
+                or (indent <= depth and NEXT_KEY.match(line, indent))
+            ):
+                depth = None
+            if depth is None and SECRET_KEY.search(line):
+                lead = LEAD.match(line)
+                depth = lead.end() if lead else 0
+            if depth is not None:
+                found.add(number)
+        return frozenset(found)

@@ -16,7 +16,6 @@ from airflow_provider_runtime.core.errors import Problem
 
 ANCHOR = re.compile(r"&[^\s\[\]{},]+(?:\s+|#[^\n]*)*")
 MAX_DEPTH = 100
-LONGEST_TAG = 60
 MAX_NODES = 1_000_000
 """Values in one file."""
 MAX_ALIAS_NODES = 200_000
@@ -76,8 +75,8 @@ class Composer:
         if self._nodes > MAX_NODES:
             raise UnreadableError(f"file has more than {MAX_NODES} values", start, "split it into several files")
         if event.tag is not None:
-            tag = self._source.text[start : start + LONGEST_TAG].split(None, 1)[0]
-            raise UnreadableError(f"tag '{tag}' is not allowed", start, "remove the tag; write plain values")
+            # What stands there may be a secret that begins with `!`, and an alias one that begins with `*`.
+            raise UnreadableError("tags are not allowed", start, "remove the tag, or put the text into quotes")
         if event.anchor is not None:
             self._anchors[event.anchor] = None
             start = self._skip_anchor(start, self._offset + event.end_mark.index)
@@ -108,10 +107,11 @@ class Composer:
     def _follow_alias(self, event: Any, depth: int) -> Node:
         start = self._offset + event.start_mark.index
         if event.anchor not in self._anchors:
-            raise UnreadableError(f"alias '*{event.anchor}' has no anchor", start, f"define &{event.anchor} before it")
+            hint = "define its anchor before it, or put the text into quotes"
+            raise UnreadableError("this alias has no anchor", start, hint)
         node = self._anchors[event.anchor]
         if node is None:
-            raise UnreadableError(f"alias '*{event.anchor}' stands inside what it stands for", start)
+            raise UnreadableError("this alias stands inside what it stands for", start)
         if depth + node.height > MAX_DEPTH:
             raise UnreadableError(f"nested deeper than {MAX_DEPTH} levels", start)
         self._alias_nodes += node.size

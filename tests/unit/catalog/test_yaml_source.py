@@ -230,3 +230,46 @@ def test_line_with_secret_is_not_shown(line: str) -> None:
 def test_line_endless_is_not_shown() -> None:
     document = parse_text("a: " + "x" * 5000, "a.yaml").documents[0]
     assert document.source.locate(3).source_line is None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "{{password: {0}}}", "{{password: [{0}]}}", "{{password: {{x: {0}}}}}", "\n  password:\n  - {0}",
+        "\n  password:\n    {0}", "\n  password:\n\n    # why\n    - x: {0}", "{{password: [x,\n  {0}]}}",
+        "\n  - password:\n      {0}\n    other: 1", "{{credentials: {0}}}", "{{credential_rf: {0}}}",
+        "{{headers: {{Authorization: {0}}}}}", "{{x: 'Bearer {0}'}}", "jdbc:oracle:thin:scott/{0}@h",
+        '{{"credential_ref": "{0}", bogus: 1}}', "{{auth: {0}}}", "{{auth: [{0}]}}", "\n  auth:\n    {0}",
+        "'https://x/?sig={0}&t={{{{tabel}}}}'", "'ftp://{0}@x'", "\n  api_key:\n    '{0}{{{{tabel}}}}'",
+    ],
+)  # fmt: skip
+def test_line_that_may_show_a_secret_is_not_shown_wherever_its_value_stands(value: str) -> None:
+    text = f"options: {value.format('hunter2')}\nlast: 1\n"
+    (document,) = parse_text(text, "a.yaml").documents
+    assert document.source.locate(text.index("hunter2")).source_line is None
+    assert document.source.locate(text.index("last")).source_line == "last: 1"
+
+
+@pytest.mark.parametrize("value", ["@hunter2", "%hunter2", '"hunter2', "hunter2: [", "!hunter2", "*hunter2"])
+@pytest.mark.parametrize("blank", [" ", "\n      "])
+def test_value_of_a_secret_that_is_no_yaml_is_not_repeated(value: str, blank: str) -> None:
+    (problem,) = parse_text(f"datasource:\n  options:\n    password:{blank}{value}\n", "a.yaml").problems
+    assert problem.location.source_line is None
+    assert "hunter2" not in str(problem) + str(problem.hint)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "author: ann", "path: abfss://box@account.dfs.core.windows.net/x", "natural_key_columns: [a, b]",
+        "config: x", "bogus: https://h:80/x",
+    ],
+)  # fmt: skip
+def test_usual_line_is_shown(line: str) -> None:
+    document = parse_text(f"credential_ref: env://X\n{line}\n", "a.yaml").documents[0]
+    assert document.source.show_line(2) == line
+
+
+def test_lines_are_those_of_yaml_and_end_with_the_file() -> None:
+    source = parse_text("a: '\u2028\x85'\r\nb: 2", "a.yaml").documents[0].source
+    assert [source.show_line(number) for number in (0, 1, 2, 3)] == [None, "a: '\u2028\x85'", "b: 2", None]

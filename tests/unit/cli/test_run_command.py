@@ -17,9 +17,9 @@ from airflow_provider_runtime.cli import local_spark
 from airflow_provider_runtime.cli.local_run import LocalRunner
 from airflow_provider_runtime.cli.main import command as root_command
 from airflow_provider_runtime.cli.run import write_report
-from airflow_provider_runtime.cli.run_summary import print_plan
+from airflow_provider_runtime.cli.run_summary import add_source_line, print_plan
 from airflow_provider_runtime.core.catalog.catalog import registered_dataset_id
-from airflow_provider_runtime.core.errors import InfrastructureError, PeriodError, Problem
+from airflow_provider_runtime.core.errors import InfrastructureError, Location, PeriodError, Problem
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
 from spark_jobs import run_project
 from spark_jobs.errors import JobError
@@ -125,6 +125,29 @@ def test_spark_that_does_not_start_is_tried_once_and_reported(folder: Path, monk
     assert len(starts) == 1
     report = json.loads((folder / "report.json").read_text("utf-8"))
     assert (report["status"], report["error"]["code"]) == ("failed", "INFRA_001")
+
+
+@pytest.mark.parametrize(
+    "option", ["password: hunter2", "url: 'jdbc:pg://h/d?user=a&passwor%64=hunter2'", '"pass\\x77ord": hunter2']
+)
+def test_line_that_validate_hides_is_not_shown_by_run(folder: Path, option: str) -> None:
+    everything = folder / "catalog" / "all.yaml"
+    text = everything.read_text("utf-8")
+    everything.write_text(text.replace('mergeSchema: "false"', option), encoding="utf-8")
+    result = invoke("--project", "conversion", "--period", "2026-01")
+    assert result.exit_code == 1
+    assert "CATALOG_002" in result.output
+    assert "hunter2" not in result.output
+
+
+def test_problem_of_the_job_is_shown_with_its_line_unless_that_may_show_a_secret(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_bytes("name: a\u2028b\x85\nexpression: amnt\npassword: hunter2\n".encode())
+
+    def show(line: int) -> str | None:
+        problem = Problem("DATA_001", "does not fit", location=Location(file="a.yaml", line=line))
+        return add_source_line(problem, tmp_path).location.source_line
+
+    assert [show(line) for line in (2, 3, 9)] == ["expression: amnt", None, None]
 
 
 @pytest.mark.parametrize("report", ["taken/report.json", "taken/below/report.json"])
