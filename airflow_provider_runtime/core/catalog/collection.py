@@ -11,6 +11,7 @@ from typing import TypeVar, cast
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition, Kind, SourceMap
 from airflow_provider_runtime.core.catalog.documents import KINDS, read_definition
+from airflow_provider_runtime.core.catalog.rules_secrets import holds_secret
 from airflow_provider_runtime.core.catalog.yaml_nodes import Document, Node
 from airflow_provider_runtime.core.catalog.yaml_source import ParsedFile
 from airflow_provider_runtime.core.errors import Problem
@@ -124,7 +125,7 @@ def _refuse_kind(document: Document, node: Node, key: str) -> Problem:
     hint = f"did you mean '{nearest}'?" if nearest else f"kinds are: {list_names(KINDS)}"
     if key == "scenario":
         hint = "keep scenario files outside the catalog folder"
-    shown = key if len(key) <= 60 else key[:59] + "…"
+    shown = "…" if holds_secret(key) else key if len(key) <= 60 else key[:59] + "…"
     location = document.source.locate(node.start, node.end)
     return Problem("CATALOG_002", f"unknown kind '{shown}'", hint, location)
 

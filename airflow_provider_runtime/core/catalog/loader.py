@@ -11,6 +11,7 @@ from pathlib import Path
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.collection import Collection
 from airflow_provider_runtime.core.catalog.rules import check_catalog
+from airflow_provider_runtime.core.catalog.rules_secrets import hide_logins
 from airflow_provider_runtime.core.catalog.selection import has_all, select_files
 from airflow_provider_runtime.core.catalog.yaml_source import (
     MAX_FILE_BYTES,
@@ -82,7 +83,7 @@ def build_catalog(files: Iterable[ParsedFile], root: Path) -> LoadResult:
 
 def finish_catalog(catalog: Catalog, problems: list[Problem]) -> LoadResult:
     """Check a catalog across its documents and put all problems into the order of files and lines."""
-    found = [*problems, *check_catalog(catalog)]
+    found = [hide_logins(problem) for problem in (*problems, *check_catalog(catalog))]
     found.sort(key=lambda problem: (problem.location.file or "", problem.location.line, problem.location.column))
     return LoadResult(catalog, tuple(dict.fromkeys(found)))
 

@@ -17,7 +17,10 @@ SECRET_PART = re.compile(r"pass(?:word|wd|phrase)|pwd|secret|token")
 # A path to a key is no key, and what only ends like the word is none either.
 ENDS_WITH_KEY = re.compile(r".*(?<!ssl)(?<!primary)(?<!mon)key", re.DOTALL)
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-URL_LOGIN = re.compile(r"//[^/@\s?#:]*:(?![0-9]+(?:[/?#]|$))[^@\s]*@|jdbc:oracle:[a-z]+:[^@/\s]+/[^@\s]+@")
+# Of each word only the first place is tried that a login can begin at, so that no text takes long.
+URL_LOGIN = re.compile(
+    r"(?<!\S)(?>\S*?//[^/@\s?#:]*:)[^@\s]*+@|(?<!\S)(?>\S*?(?i:jdbc:oracle):[A-Za-z0-9]+:[^@/\s:]+/)[^@\s]++@"
+)
 IN_URL = re.compile(r"(^|[?&;,(\s])([^=?&;,()\s]+)=[^&;)\s]")
 SIGNATURE = re.compile(r"(?:.*[_.-])?sig(?:nature)?", re.DOTALL)
 CREDENTIAL = re.compile(r"airflow://[A-Za-z0-9_.\-]+|env://[A-Za-z_][A-Za-z0-9_]*")
@@ -39,7 +42,8 @@ def check_format(definition: Definition[Model], path: Path, name: str) -> list[P
     """Return a problem when a format's name cannot be one of Spark's."""
     if FORMAT_NAME.fullmatch(name):
         return []
-    message = f"'{name[:60]}' is not the name of a format"
+    shown = "this" if holds_secret(name) else f"'{name[:60]}'"
+    message = f"{shown} is not the name of a format"
     hint = "parquet, csv, json, orc, jdbc, or a Spark format name"
     return [Problem("CATALOG_002", message, hint, definition.locate(*path))]
 
@@ -85,6 +89,11 @@ def _is_secret_in_url(name: str, before: str) -> bool:
     # Elsewhere `key=` is a part of a path.
     is_parameter = before in ("?", "&", ";")
     return is_parameter and (ENDS_WITH_KEY.fullmatch(name) or SIGNATURE.fullmatch(name)) is not None
+
+
+def hide_logins(problem: Problem) -> Problem:
+    """Return a problem whose message repeats no URL's user and password."""
+    return replace(problem, message=URL_LOGIN.sub("…@", problem.message))
 
 
 def check_url(definition: Definition[Model], path: Path, value: str | None) -> list[Problem]:

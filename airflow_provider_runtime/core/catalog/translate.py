@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from airflow_provider_runtime.core.catalog.definition import ALIASES, Path, SourceMap, format_path
+from airflow_provider_runtime.core.catalog.rules_secrets import holds_secret
 from airflow_provider_runtime.core.catalog.yaml_nodes import Node
 from airflow_provider_runtime.core.errors import Problem
 from airflow_provider_runtime.core.model.base import IDENTIFIER_PATTERN, NAME_PATTERN, TITLE_PATTERN, Flag
@@ -227,6 +228,8 @@ def describe_value(value: object) -> str:
 
 
 def _shorten(text: str) -> str:
+    if holds_secret(text):
+        return "…"
     return escape_control(text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…")
 
 

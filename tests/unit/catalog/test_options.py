@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from airflow_provider_runtime.core.catalog.rules_options import find_option_faults
@@ -24,6 +26,44 @@ def test_usual_option_is_no_secret(name: str) -> None:
 @pytest.mark.parametrize("value", ["s3a://b/key=1/sig=2", "jdbc:x://h:5432/d", "header=true", "key=1"])
 def test_usual_value_holds_no_secret(value: str) -> None:
     assert not holds_secret(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "s3a://AK:12/hunter2@bucket/w", "s3a://AK:12@bucket", "jdbc:oracle:oci8:scott/hunter2@h",
+        "jdbc:oracle:thin:scott/hunter2@h", "a b jdbc:x://u:p@h",
+    ],
+)  # fmt: skip
+def test_login_in_a_url_is_a_secret(value: str) -> None:
+    assert holds_secret(value)
+
+
+@pytest.mark.parametrize("part", ["//a:", "//", "jdbc:oracle:thin:", "jdbc:oracle:a:b/", "a=", "key"])
+def test_secret_is_looked_for_in_a_time_that_grows_with_the_text(part: str) -> None:
+    began = time.monotonic()
+    holds_secret(part * 50_000)
+    assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "datasource: {id: 'https://u:hunter2@h', type: csv}",
+        "datasource: {id: x, type: 'jdbc:x://u:hunter2@h'}",
+        "datasource: {id: x, type: 'jdbc:x://u:hunter2LONG@h'}",
+        "datasource: {id: x, type: csv, status: 'https://u:hunter2LONG@h'}",
+        "datasource: {id: x, type: csv, 'https://u:hunter2@h': x}",
+        "'https://u:hunter2@h': {id: x}",
+        "datasource: {id: x, type: csv, id: y, 'https://u:hunter2@h': x, 'https://u:hunter2@h': x}",
+        "calendar: {id: x, levels: [{name: a}], periods: [{identifier: a, level: a, start_date: '//u:hunter2@h'}]}",
+    ],
+)
+def test_login_in_the_wrong_place_is_not_repeated(text: str) -> None:
+    problems = load(text.replace("LONG", "g" * 60)).problems
+    assert problems
+    for problem in problems:
+        assert "hunter2" not in f"{problem.message} {problem.hint} {problem.location.source_line}"
 
 
 def test_strict_mode_may_be_named() -> None:
