@@ -22,6 +22,7 @@ from airflow_provider_runtime.core.registry.transactional import TransactionalRe
 T = TypeVar("T")
 PATIENCE_SECONDS = 30.0
 FIRST_PATIENCE_SECONDS = 5.0
+ASYNC_DRIVERS = {"aiosqlite", "asyncpg", "psycopg_async"}
 ADVISORY_LOCK = 0x61707275
 """Any fixed number: the lock that write transactions of all registries in a PostgreSQL database share."""
 PASSING_STATES = {"40001", "40P01", "55P03", "57P01", "57P02", "57P03"}
@@ -132,6 +133,8 @@ def _read_url(text: str) -> URL:
         backend = url.get_backend_name()
     except (ArgumentError, ValueError):
         raise _make_url_problem("the registry's URL is not an SQLAlchemy URL") from None
+    if url.drivername.partition("+")[2] in ASYNC_DRIVERS:
+        raise _make_url_problem(f"a registry cannot be used through the asynchronous driver of '{url.drivername}'")
     if backend not in {"sqlite", "postgresql"}:
         raise _make_url_problem(f"a registry cannot be kept in '{backend}'") from None
     return url.set(drivername="postgresql+psycopg") if url.drivername == "postgresql" else url

@@ -47,6 +47,9 @@ def test_periods_wrong_use_has_exit_status_2(url: str, arguments: list[str]) -> 
         ("sqlite+pysqlite:///:memory:", "names no file"),
         ("sqlite://secretX/a.db", "names a host"),
         ("sqlite:///a?b=secretX", "takes no options"),
+        ("sqlite:///secretX%00y", "null character"),
+        ("postgresql://u:p@secretX@h.invalid/db", "write those of a password as %40"),
+        ("postgresql://u:p?x@secretX@h.invalid/db", "write those of a password as %40"),
     ],
 )
 def test_what_is_no_address_of_a_registry_is_refused_and_never_becomes_a_file(
@@ -60,6 +63,15 @@ def test_what_is_no_address_of_a_registry_is_refused_and_never_becomes_a_file(
     assert words in result.output
     assert "secretX" not in result.output + str(caught.value)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "wrong", ["sqlite+aiosqlite:///a.db", "postgresql+psycopg_async://h/d", "postgresql+asyncpg://h"]
+)
+def test_registry_through_an_asynchronous_driver_is_refused(wrong: str) -> None:
+    with pytest.raises(DefinitionError, match="asynchronous") as caught:
+        open_registry(wrong)
+    assert caught.value.code == "CATALOG_002"
 
 
 def test_periods_reopen_of_a_locked_one_is_refused(url: str) -> None:
