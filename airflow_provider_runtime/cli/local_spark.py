@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_runtime.core.errors import InfrastructureError, Problem
+from airflow_provider_runtime.core.planning.locations import show_address
 from airflow_provider_runtime.fast_start.home import QuickHome, find_quick_home, make_quick_environment
 
 if TYPE_CHECKING:
@@ -52,9 +53,11 @@ def start_spark(master: str, conf: Mapping[str, str], *, app_name: str = "airflo
         spark = _start_session(settings, home)
     except Exception as error:
         hint = "Spark needs Java 17 or later: set JAVA_HOME to one"
+        shown = show_address(master)
         if not MASTER.fullmatch(master):
-            hint = f"'{master}' is no master: write local[*], spark://HOST:PORT, yarn, k8s://… or sc://HOST:PORT"
-        raise InfrastructureError(Problem("INFRA_001", f"Spark did not start: {_first_line(error)}", hint)) from error
+            hint = f"'{shown}' is no master: write local[*], spark://HOST:PORT, yarn, k8s://… or sc://HOST:PORT"
+        reason = f"Spark did not start: {_first_line(error).replace(master, shown)}"
+        raise InfrastructureError(Problem("INFRA_001", reason, hint)) from error
     configure_session(spark)
     return spark
 
@@ -76,9 +79,9 @@ def _connect(address: str, conf: Mapping[str, str]) -> SparkSession:
     except JobError as error:
         raise InfrastructureError(Problem("INFRA_001", error.message, error.hint)) from error
     except Exception as error:
-        place, _, _ = address.partition(";")
+        place = show_address(address)
         hint = "see the log of the server"
-        reason = f"Spark Connect at {place} does not work: {_first_line(error)}"
+        reason = f"Spark Connect at {place} does not work: {_first_line(error).replace(address, place)}"
         raise InfrastructureError(Problem("INFRA_001", reason, hint)) from error
     return spark
 

@@ -74,6 +74,16 @@ def leads_out(path: str) -> bool:
     return ".." in pieces or ("{" in path and any(piece and not piece.strip(".") for piece in pieces))
 
 
+def show_address(text: str) -> str:
+    """Return an address without what may be secret in it: user, password and options."""
+    # A password may hold the very characters that would end it, so that the last `@` of all counts.
+    login, at, place = text.rpartition("@")
+    if at and ":" in login:
+        scheme = re.match("[A-Za-z][A-Za-z0-9+.-]*:/*", login)
+        text = f"{scheme[0] if scheme else ''}…@{place}"
+    return re.split("[;?]", text, maxsplit=1)[0]
+
+
 def hide_control_characters(text: str) -> str:
     """Return a text that cannot forge a line of a log."""
     return _CONTROL.sub("?", text)

@@ -14,6 +14,7 @@ from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from airflow_provider_runtime.core.errors import InfrastructureError, Problem, SnapshotError
+from airflow_provider_runtime.core.planning.locations import show_address
 from airflow_provider_runtime.core.planning.snapshot import Snapshot
 
 _DIGEST_NAME = re.compile(r"([0-9a-f]{64})\.json", re.IGNORECASE)
@@ -41,7 +42,9 @@ class LocalStorage:
         mode = path.stat().st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             # A pipe may never be written to, a device may never end.
-            raise SnapshotError(Problem("SNAPSHOT_001", f"{uri} is no regular file", "name a snapshot's file"))
+            raise SnapshotError(
+                Problem("SNAPSHOT_001", f"{show_address(uri)} is no regular file", "name a snapshot's file")
+            )
         with path.open("rb") as file:
             return file.read(MAX_SNAPSHOT_BYTES + 1)
 
@@ -79,14 +82,22 @@ def _link(draft: Path, target: Path) -> None:
 
 
 def _local_path(uri: str) -> Path:
+    path: str | None = uri
     if uri.startswith("file:"):
-        return Path(unquote(urlsplit(uri).path))
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", uri):
-        message = f"the snapshot store '{uri}' is no local folder"
+        try:
+            parts = urlsplit(uri)
+            path = unquote(parts.path) if parts.netloc in ("", "localhost") else None
+        except ValueError:
+            path = None
+    elif re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", uri):
+        message = f"the snapshot store '{show_address(uri)}' is no local folder"
         raise SnapshotError(
             Problem("SNAPSHOT_001", message, "give a local path, or use the store of an Airflow connection")
         )
-    return Path(uri)
+    if path is None or "\0" in path:
+        message = f"the address '{show_address(uri)}' is no path of this machine"
+        raise SnapshotError(Problem("SNAPSHOT_001", message, "write file:///folder/name.json"))
+    return Path(path)
 
 
 def make_snapshot_uri(store: str, sha256: str) -> str:
@@ -100,7 +111,7 @@ def write_snapshot(snapshot: Snapshot, store: str, storage: Storage | None = Non
     try:
         (storage or LocalStorage()).write_once(uri, snapshot.content)
     except OSError as error:
-        message = f"the snapshot cannot be written to {uri}: {error.strerror or error}"
+        message = f"the snapshot cannot be written to {show_address(uri)}: {error.strerror or error}"
         raise InfrastructureError(Problem("INFRA_001", message, "see that the folder exists and has room")) from error
     return uri
 
@@ -115,12 +126,12 @@ def read_snapshot(
     try:
         content = (storage or LocalStorage()).read_bytes(uri)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-        raise SnapshotError(Problem("SNAPSHOT_001", f"there is no snapshot at {uri}")) from None
+        raise SnapshotError(Problem("SNAPSHOT_001", f"there is no snapshot at {show_address(uri)}")) from None
     except OSError as error:
-        message = f"the snapshot {uri} cannot be read: {error.strerror or error}"
+        message = f"the snapshot {show_address(uri)} cannot be read: {error.strerror or error}"
         raise InfrastructureError(Problem("INFRA_001", message, "try again when the store can be read")) from error
     if len(content) > MAX_SNAPSHOT_BYTES:
-        message = f"{uri} is larger than {MAX_SNAPSHOT_BYTES // 2**20} MiB: it is no snapshot"
+        message = f"{show_address(uri)} is larger than {MAX_SNAPSHOT_BYTES // 2**20} MiB: it is no snapshot"
         raise SnapshotError(Problem("SNAPSHOT_001", message, "name a snapshot's file"))
     named = _DIGEST_NAME.fullmatch(uri.rsplit("/", 1)[-1])
     expected = {digest.lower() for digest in (sha256, named[1] if named else None) if digest}
@@ -138,7 +149,7 @@ def read_snapshot(
 def _read_by_content(uri: str, content: bytes, is_known: Callable[[str], bool] | None) -> Snapshot:
     digest = hashlib.sha256(content).hexdigest()
     if is_known is None or not is_known(digest):
-        message = f"the digest of the snapshot {uri} is not known: its content cannot be trusted"
+        message = f"the digest of the snapshot {show_address(uri)} is not known: its content cannot be trusted"
         hint = "give --sha256, keep the name <sha256>.json, or use the registry that the run is in"
         raise SnapshotError(Problem("SNAPSHOT_001", message, hint))
     return Snapshot.from_content(content, digest)

@@ -184,6 +184,32 @@ def test_hint_of_a_session_that_does_not_start_names_a_wrong_master(
     assert hint in str(caught.value.problems[0].hint)
 
 
+@pytest.mark.parametrize("master", ["sc:/h:1/;token=hunter2", "spark//u:hunter2@h", "h?token=hunter2"])
+def test_secret_in_a_master_that_is_none_is_not_repeated(master: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError(f"Could not parse Master URL: '{master}'")
+
+    monkeypatch.setattr(local_spark, "_start_session", fail)
+    with pytest.raises(InfrastructureError) as caught:
+        local_spark.start_spark(master, {})
+    (problem,) = caught.value.problems
+    assert "hunter2" not in f"{problem} {problem.hint}"
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "http://u:hunter2@h/x.json", "s3://u:hunter2@h/x.json", "file://u:hunter2@h/x.json", "file:u:hunter2@h",
+        "http://u:a/hunter2@b@h/x", "https://h/x.json?sig=hunter2", "file://[", "file:///%00", "u:hunter2@h/x",
+    ],
+)  # fmt: skip
+def test_snapshot_at_an_address_that_is_none_is_refused_without_its_secret(folder: Path, uri: str) -> None:
+    result = invoke("--snapshot", uri)
+    assert result.exit_code == 1
+    assert "SNAPSHOT_001" in result.output
+    assert "hunter2" not in result.output
+
+
 @pytest.mark.parametrize("master", ["local", "local[*]", "local[2,3]", "local-cluster[2,1,1024]", "yarn", "k8s://h"])
 def test_masters_that_spark_knows_are_known(master: str) -> None:
     assert local_spark.MASTER.fullmatch(master)
