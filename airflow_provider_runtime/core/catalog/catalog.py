@@ -114,12 +114,7 @@ class Catalog:
 
     def find_registration(self, ref: str) -> Registration | None:
         """Return the output that registers a dataset, by its name or id; of several, the best project's."""
-        found = [
-            entry
-            for entry in self.registrations
-            if ref in (entry.name, registered_dataset_id(entry.name)) and entry.project.model.status != "inactive"
-        ]
-        return max(found, key=_rank_registration, default=None)
+        return self._registration_index.get(ref)
 
     def with_datasets(self, definitions: Iterable[Definition[Dataset]]) -> Catalog:
         """Return a catalog that knows further datasets too; known ids and versions stay as they are."""
@@ -133,6 +128,15 @@ class Catalog:
     @cached_property
     def _project_index(self) -> dict[str, tuple[Definition[Project], ...]]:
         return _index(self.projects.values(), [(found.model.id, found.model.name) for found in self.projects.values()])
+
+    @cached_property
+    def _registration_index(self) -> dict[str, Registration]:
+        found: dict[str, Registration] = {}
+        for entry in self.registrations:
+            for ref in (entry.name, registered_dataset_id(entry.name)):
+                if entry.project.model.status != "inactive":
+                    found[ref] = max(found.get(ref, entry), entry, key=_rank_registration)
+        return found
 
     @cached_property
     def _resolver_index(self) -> dict[str, tuple[Definition[Resolver], ...]]:

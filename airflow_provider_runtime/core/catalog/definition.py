@@ -31,6 +31,8 @@ class SourceMap:
     root: Node | None = None
     kind_key: Node | None = None
     project: str | None = None
+    _offsets: dict[int, list[int] | None] = field(default_factory=dict, repr=False, compare=False)
+    """Of the node last asked for, by its start."""
 
     def find_node(self, path: Path, *, key: bool = False) -> tuple[Node | None, bool]:
         """Return the node at a path, or of its nearest known parent, and whether it is the very node asked for."""
@@ -58,7 +60,10 @@ class SourceMap:
         node, exact = self.find_node(path)
         if node is None or not exact or node.style == "none":
             return self.locate(*path)
-        offsets = map_offsets(self.source.text, node)
+        if node.start not in self._offsets:
+            self._offsets.clear()
+            self._offsets[node.start] = map_offsets(self.source.text, node)
+        offsets = self._offsets[node.start]
         if offsets is None:
             return self.locate(*path)
         last = len(offsets) - 1

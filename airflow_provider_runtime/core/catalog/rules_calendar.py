@@ -35,16 +35,18 @@ class _CalendarCheck:
         self._problems: list[Problem] = []
         self._levels = {level.name: level for level in reversed(self._calendar.levels)}
         self._indexes: dict[str, int] = {}
+        self._at_level: dict[str, list[int]] = {}
         for index, period in enumerate(self._calendar.periods):
             self._indexes.setdefault(period.identifier, index)
+            self._at_level.setdefault(period.level, []).append(index)
 
     def run(self) -> list[Problem]:
         if self._calendar.id == GREGORIAN.id:
             self._report(("id",), "calendar 'gregorian' is built in", "choose another id", code="CATALOG_003")
-        seen: list[str] = []
+        seen: set[str] = set()
         for index, level in enumerate(self._calendar.levels):
             self._check_level(index, level, seen)
-            seen.append(level.name)
+            seen.add(level.name)
         for index, period in enumerate(self._calendar.periods):
             self._check_period(index, period)
         for name in self._levels:
@@ -54,7 +56,7 @@ class _CalendarCheck:
     def _report(self, path: Path, message: str, hint: str | None = None, *, code: str = "CATALOG_002") -> None:
         self._problems.append(Problem(code, message, hint, self._definition.locate(*path)))
 
-    def _check_level(self, index: int, level: Level, seen: list[str]) -> None:
+    def _check_level(self, index: int, level: Level, seen: set[str]) -> None:
         path: Path = ("levels", index)
         if level.name in seen:
             self._report((*path, "name"), f"level '{level.name}' is given twice", "keep one of them")
@@ -98,7 +100,7 @@ class _CalendarCheck:
         index = self._indexes.get(identifier)
         if index is None:
             wanted = level.parent_level if level is not None else None
-            known = [entry.identifier for entry in self._calendar.periods if entry.level == wanted]
+            known = [self._calendar.periods[position].identifier for position in self._at_level.get(wanted or "", ())]
             self._report(path, f"unknown parent period '{identifier}'", suggest(identifier, known))
             return
         parent = self._calendar.periods[index]
@@ -113,9 +115,8 @@ class _CalendarCheck:
     def _check_overlaps(self, level: str) -> None:
         at_level = [
             (period.start_date, period.end_date, index)
-            for index, period in enumerate(self._calendar.periods)
-            if period.level == level
-            and period.start_date <= period.end_date
+            for index in self._at_level.get(level, ())
+            if (period := self._calendar.periods[index]).start_date <= period.end_date
             and self._indexes[period.identifier] == index
         ]
         for earlier, later in pairwise(sorted(at_level)):

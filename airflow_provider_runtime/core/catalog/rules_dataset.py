@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition, Path
@@ -20,6 +21,10 @@ from airflow_provider_runtime.core.model.schema import (
 from airflow_provider_runtime.core.suggest import suggest
 
 Version = tuple[str, int]
+Step = tuple[Definition[Dataset], int]
+"""A dataset, and the position of one of its lookups."""
+MOST_CIRCLES = 100
+"""Circles of lookups that are told."""
 ACTIVATE_HINT = "activate a version of the dataset, or name another one"
 
 
@@ -210,56 +215,52 @@ def _list_columns(table: Table) -> dict[str, DataType]:
 
 
 def check_lookup_cycles(catalog: Catalog) -> list[Problem]:
-    """Return a problem for each circle of lookups, at the first that leads back to its own dataset."""
+    """Return a problem for each circle of lookups that one walk meets, at the first dataset of the circle."""
+    order = {_key(definition): position for position, definition in enumerate(catalog.datasets.values())}
     problems: list[Problem] = []
-    told: set[frozenset[Version]] = set()
-    for definition in catalog.datasets.values():
-        for index, target in _list_targets(catalog, definition):
-            route = _find_route(catalog, target, definition)
-            circle = frozenset(map(_key, route or ()))
-            if route is not None and circle not in told:
-                told.add(circle)
-                names = " -> ".join(found.model.name for found in [definition, *route])
-                place = definition.locate("lookups", index, "target", "id")
-                message = f"lookups form a cycle: {names}"
-                problems.append(Problem("CATALOG_002", message, "remove one of these lookups", place))
+    for circle in islice(_find_circles(catalog), MOST_CIRCLES):
+        first = min(range(len(circle)), key=lambda step: order[_key(circle[step][0])])
+        route = [*circle[first:], *circle[:first]]
+        definition, index = route[0]
+        names = " -> ".join(found.model.name for found, _ in [*route, route[0]])
+        place = definition.locate("lookups", index, "target", "id")
+        problems.append(Problem("CATALOG_002", f"lookups form a cycle: {names}", "remove one of these lookups", place))
     return problems
 
 
-def _list_targets(catalog: Catalog, definition: Definition[Dataset]) -> Iterator[tuple[int, Definition[Dataset]]]:
+def _find_circles(catalog: Catalog) -> Iterator[list[Step]]:
+    """Walk along all lookups, each once, and yield the way between two visits of a dataset that is under way."""
+    done: set[Version] = set()
+    for start in catalog.datasets.values():
+        # Datasets under way, each with its lookups; and the step that was taken from each.
+        waiting = [] if _key(start) in done else [(_key(start), _list_targets(catalog, start))]
+        way: dict[Version, Step] = {}
+        done.add(_key(start))
+        while waiting:
+            key, lookups = waiting[-1]
+            step = next(lookups, None)
+            if step is None:
+                waiting.pop()
+                way.pop(key, None)
+                continue
+            way[key], target = step
+            if _key(target) in way:
+                steps = list(way.items())
+                yield [taken for at, taken in steps[[at for at, _ in steps].index(_key(target)) :]]
+            elif _key(target) not in done:
+                done.add(_key(target))
+                waiting.append((_key(target), _list_targets(catalog, target)))
+
+
+def _list_targets(catalog: Catalog, definition: Definition[Dataset]) -> Iterator[tuple[Step, Definition[Dataset]]]:
+    """Yield the step along each lookup to another dataset of the catalog, and this dataset; each dataset once."""
+    seen: set[Version] = set()
     for index, lookup in enumerate(definition.model.lookups):
         if isinstance(lookup.target, DatasetTarget):
             found = catalog.find_dataset(lookup.target.id, lookup.target.version)
-            if found is not None:
-                yield index, found
-
-
-def _find_route(
-    catalog: Catalog, start: Definition[Dataset], goal: Definition[Dataset]
-) -> list[Definition[Dataset]] | None:
-    """Return the datasets from start to goal along lookups, both included."""
-    came_from: dict[Version, Definition[Dataset] | None] = {_key(start): None}
-    waiting = [start]
-    while waiting:
-        definition = waiting.pop()
-        if _key(definition) == _key(goal):
-            return _walk_back(came_from, definition)
-        for _, target in _list_targets(catalog, definition):
-            if _key(target) not in came_from:
-                came_from[_key(target)] = definition
-                waiting.append(target)
-    return None
-
-
-def _walk_back(
-    came_from: dict[Version, Definition[Dataset] | None], end: Definition[Dataset]
-) -> list[Definition[Dataset]]:
-    route: list[Definition[Dataset]] = []
-    step: Definition[Dataset] | None = end
-    while step is not None:
-        route.insert(0, step)
-        step = came_from[_key(step)]
-    return route
+            if found is not None and _key(found) not in seen:
+                seen.add(_key(found))
+                yield (definition, index), found
 
 
 def _key(definition: Definition[Dataset]) -> Version:

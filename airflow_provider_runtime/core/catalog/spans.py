@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from airflow_provider_runtime.core.catalog.yaml_nodes import Node
 
+BLANKS = re.compile(r"[ \t]*")
 FOLD = re.compile(r"[ \t]*(?:\r\n|\n|\r)(?:[ \t]*(?:\r\n|\n|\r))*[ \t]*")
 BREAK = re.compile(r"\r\n|\n|\r")
 CONTINUATION = re.compile(r"\\(?:\r\n|\n|\r)(?:[ \t]*(?:\r\n|\n|\r))*[ \t]*")
@@ -25,11 +26,14 @@ def map_offsets(text: str, node: Node) -> list[int] | None:
 def _map_flow(text: str, node: Node) -> list[int] | None:
     quoted = node.style != "plain"
     position = node.start + 1 if quoted else node.start
+    unfolded = position
     offsets: list[int] = []
     while len(offsets) < len(node.text):
         if position >= node.end:
             return None
-        fold = FOLD.match(text, position, node.end)
+        fold = FOLD.match(text, position, node.end) if position >= unfolded else None
+        if not fold and position >= unfolded:
+            unfolded = BLANKS.match(text, position, node.end).end()  # type: ignore[union-attr]  # it always matches
         if fold:
             position = _add_fold(offsets, fold, kept=True)
         elif node.style == "double" and text[position] == "\\":

@@ -25,6 +25,8 @@ NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 MAX_VERSION = 2**31 - 1
 LONGEST_IDENTIFIER = 200
 LONGEST_TITLE = 250
+LONGEST_PLACE = 4_000
+"""Characters of a path, a URL, the name of a table, or the value of an option."""
 TITLE_PATTERN = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
 
 PlainValue: TypeAlias = "bool | int | str | list[PlainValue] | dict[str, PlainValue] | None"
@@ -101,6 +103,8 @@ NonEmptyText = Annotated[
     StringConstraints(min_length=1),
     WithJsonSchema({**_TEXT_SCHEMA, "minLength": 1}, mode="validation"),
 ]
+Place = Annotated[Text, StringConstraints(max_length=LONGEST_PLACE)]
+NonEmptyPlace = Annotated[NonEmptyText, StringConstraints(max_length=LONGEST_PLACE)]
 KNOWN_FORMATS = ("parquet", "csv", "json", "orc", "jdbc")
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from airflow_provider_runtime.core.model.base import FormatName, Identifier, Model, Text
+from airflow_provider_runtime.core.model.base import FormatName, Identifier, Model, Place, Text
 
 
 class Datasource(Model):
@@ -22,9 +22,9 @@ class Datasource(Model):
     """parquet, csv, json, orc, jdbc, or any Spark format name on the classpath."""
     status: Literal["active", "disabled"] = "active"
     """A disabled datasource cannot be used."""
-    path_prefix: Text | None = None
+    path_prefix: Place | None = None
     """Folder that paths begin at: relative to the catalog folder, or any URI that Hadoop knows."""
-    options: dict[str, Text] = Field(default_factory=dict)
+    options: dict[str, Place] = Field(default_factory=dict)
     """Options for Spark's reader and writer; never a secret."""
     credential_ref: Text | None = None
     """Where the credential is: airflow://CONN_ID or env://VARIABLE."""

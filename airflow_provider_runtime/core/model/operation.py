@@ -17,7 +17,9 @@ from airflow_provider_runtime.core.model.base import (
     Identifier,
     Model,
     Name,
+    NonEmptyPlace,
     NonEmptyText,
+    Place,
     Text,
     Title,
     Version,
@@ -104,15 +106,15 @@ class Destination(Model):
 
     datasource_id: Identifier | None = None
     """Datasource to write to."""
-    table: NonEmptyText | None = None
+    table: NonEmptyPlace | None = None
     """Table, or for files folder, of the datasource."""
     type: FormatName | None = None
     """Format of a location that is written out here."""
-    path: NonEmptyText | None = None
+    path: NonEmptyPlace | None = None
     """Folder below the datasource's prefix, or any path together with type."""
-    schema_: Text | None = Field(default=None, alias="schema")
+    schema_: Place | None = Field(default=None, alias="schema")
     """Schema of the table in the database."""
-    options: dict[str, Text] = Field(default_factory=dict)
+    options: dict[str, Place] = Field(default_factory=dict)
     """Options for Spark's writer; never a secret."""
 
 

@@ -6,7 +6,17 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from airflow_provider_runtime.core.model.base import Boolean, Identifier, Model, NonEmptyText, Text, Title, Version
+from airflow_provider_runtime.core.model.base import (
+    Boolean,
+    Identifier,
+    Model,
+    NonEmptyPlace,
+    NonEmptyText,
+    Place,
+    Text,
+    Title,
+    Version,
+)
 
 REGISTRY_RESOLVER_ID = "registry"
 """The built-in resolver of registered datasets."""
@@ -32,7 +42,7 @@ class PathStrategy(Model):
     """A file or folder of a datasource."""
     datasource_id: Identifier
     """Datasource with the files."""
-    path: NonEmptyText
+    path: NonEmptyPlace
     """Path below the datasource's prefix; tokens such as {{table_name}} are filled in."""
 
 
@@ -43,9 +53,9 @@ class TableStrategy(Model):
     """A table of a database."""
     datasource_id: Identifier
     """Datasource with the database."""
-    table: NonEmptyText
+    table: NonEmptyPlace
     """Name of the table; tokens are filled in."""
-    schema_: Text | None = Field(default=None, alias="schema")
+    schema_: Place | None = Field(default=None, alias="schema")
     """Schema of the table."""
 
 
@@ -54,11 +64,11 @@ class CatalogStrategy(Model):
 
     type: Literal["catalog"]
     """A web service that answers with locations."""
-    endpoint: NonEmptyText
+    endpoint: NonEmptyPlace
     """URL of the service."""
     method: Literal["GET", "POST"] = "GET"
     """HTTP method."""
-    params: dict[str, Text] = Field(default_factory=dict)
+    params: dict[str, Place] = Field(default_factory=dict)
     """Parameters of the request; tokens are filled in."""
     auth: Text | None = None
     """Where the credential is: airflow://CONN_ID or env://VARIABLE."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from dataclasses import dataclass, field
 from itertools import takewhile
 from urllib.parse import unquote
 
@@ -13,6 +14,53 @@ from airflow_provider_runtime.core.options import get_option
 _LEADING = re.compile(r"^([a-z][a-z0-9+.-]*):/*")
 _PATTERN = re.compile(r"\\(.)|(\[[^]]*\])|(.)")
 _MEANINGS = {"*": ".*", "?": ".", "{": "(?:", ",": "|", "}": ")"}
+
+
+@dataclass(slots=True)
+class _Branch:
+    first: int
+    """Position of the first output that goes here or below."""
+    here: int | None = None
+    below: dict[str, _Branch] = field(default_factory=dict)
+
+
+class WrittenPlaces:
+    """Where outputs go, as a tree of folders, or of databases, tables and schemas."""
+
+    def __init__(self) -> None:
+        self._root = _Branch(0)
+        self._outputs: list[tuple[int, PlanDestination]] = []
+
+    def find_met(self, destination: PlanDestination) -> tuple[int, PlanDestination] | None:
+        """Return seq and place of the first output whose place a destination is, holds or lies inside."""
+        branch, met = self._root, []
+        for part in _list_parts(destination):
+            found = branch.below.get(part)
+            if found is None:
+                break
+            branch = found
+            if branch.here is not None:
+                met.append(branch.here)
+        else:
+            met.append(branch.first)
+        return self._outputs[min(met)] if met else None
+
+    def add(self, seq: int, destination: PlanDestination) -> None:
+        """Remember where an output goes."""
+        position, branch = len(self._outputs), self._root
+        self._outputs.append((seq, destination))
+        for part in _list_parts(destination):
+            branch = branch.below.setdefault(part, _Branch(position))
+        if branch.here is None:
+            branch.here = position
+
+
+def _list_parts(destination: PlanDestination) -> list[str]:
+    """Return the way to a place; a table without a schema stands above those that may be the same one."""
+    if destination.kind != "jdbc":
+        return [destination.kind, *_read_folder(destination.uri).split("/")]
+    url, schema, name = _read_table(destination)
+    return [destination.kind, url, name, *([schema] if schema else [])]
 
 
 def describe_overlap(destination: PlanDestination, earlier: PlanDestination) -> str | None:

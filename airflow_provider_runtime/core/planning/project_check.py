@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
@@ -81,13 +81,31 @@ class ProjectChecks:
     _inferred: dict[str, Definition[Dataset]] = field(default_factory=dict)
 
     def check(self, definition: Definition[Project]) -> CheckedProject:
-        """Check one project."""
-        key = (definition.model.id, definition.model.version)
-        if key not in self._done:
-            self._under_way.add(key)
-            self._done[key] = _check(self.catalog, definition, self)
-            self._under_way.discard(key)
-        return self._done[key]
+        """Check one project, after those that it rests on: with a stack of its own, as their chain may be long."""
+        waiting = [] if _key(definition) in self._done else [(definition, self._list_needed(definition))]
+        while waiting:
+            current, needed = waiting[-1]
+            self._under_way.add(_key(current))
+            project = next(needed, None)
+            if project is None:
+                self._done[_key(current)] = _check(self.catalog, current, self)
+                self._under_way.discard(_key(current))
+                waiting.pop()
+            elif _key(project) not in self._done and _key(project) not in self._under_way:
+                waiting.append((project, self._list_needed(project)))
+        return self._done[_key(definition)]
+
+    def _list_needed(self, definition: Definition[Project]) -> Iterator[Definition[Project]]:
+        """Yield the projects that register what a project reads: its input first, without which nothing is read."""
+        yield from self._find_registering(definition.model.input_dataset_id)
+        source = _check_input(definition, self, [])
+        for reference in list_references(definition.model, source) if source is not None else ():
+            yield from self._find_registering(reference)
+
+    def _find_registering(self, reference: str) -> Iterator[Definition[Project]]:
+        found = self.catalog.find_registration(reference)
+        if found is not None and find_dataset_version(self.catalog, reference, None).reason == "not_found":
+            yield found.project
 
     def list_checked(self) -> tuple[CheckedProject, ...]:
         """Return every project that has been checked: asked for, or read through its registered dataset."""
@@ -104,7 +122,7 @@ class ProjectChecks:
             return DatasetAnswer(None, "broken") if broken else answer
         if registration.name not in self._inferred:
             project = registration.project
-            if (project.model.id, project.model.version) in self._under_way:
+            if _key(project) in self._under_way:
                 hint = f"project '{project.model.name}' registers it, and its schema rests on this very reference"
                 return DatasetAnswer(None, "not_found", hint)
             dataset = infer_output_schema(self.check(project), registration.operation.seq)
@@ -112,6 +130,10 @@ class ProjectChecks:
                 return DatasetAnswer(None, "broken")
             self._inferred[registration.name] = Definition.from_model("dataset", dataset, project.file)
         return DatasetAnswer(self._inferred[registration.name])
+
+
+def _key(definition: Definition[Project]) -> tuple[str, int]:
+    return definition.model.id, definition.model.version
 
 
 def _check(catalog: Catalog, definition: Definition[Project], checks: ProjectChecks) -> CheckedProject:

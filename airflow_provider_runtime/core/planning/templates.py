@@ -10,7 +10,7 @@ from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.resolver import TEMPLATE_TOKENS
 from airflow_provider_runtime.core.suggest import suggest
 
-_TOKEN = re.compile(r"\{\{\s*(.*?)\s*\}\}", re.DOTALL)
+_TOKEN = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 
 
 def make_token_values(dataset_id: str, dataset_version: int, table_name: str, period: Period) -> dict[str, str]:
@@ -32,14 +32,15 @@ def make_token_values(dataset_id: str, dataset_version: int, table_name: str, pe
 
 def list_unknown_tokens(text: str) -> tuple[str, ...]:
     """Return the tokens of a template that stand for nothing, each once, in order."""
-    return tuple(dict.fromkeys(name for name in _TOKEN.findall(text) if name not in TEMPLATE_TOKENS))
+    names = dict.fromkeys(name.strip() for name in _TOKEN.findall(text))
+    return tuple(name for name in names if name not in TEMPLATE_TOKENS)
 
 
 def render_template(text: str, values: Mapping[str, str], place: Location | None = None) -> str:
     """Return the template with its tokens replaced; an unknown token is RESOLVE_004."""
     if unknown := list_unknown_tokens(text):
         raise ResolveError(_report_unknown(name, text, place or Location()) for name in unknown)
-    return _TOKEN.sub(lambda match: values[match[1]], text)
+    return _TOKEN.sub(lambda match: values[match[1].strip()], text)
 
 
 def _report_unknown(name: str, text: str, place: Location) -> Problem:

@@ -20,11 +20,11 @@ def check_aggregate(context: OperationContext) -> CheckedOperation:
     where = context.check_selector(operation.selector, scope, frozenset())
     place = Place(("arguments",), scope, AGGREGATION, "AGG_002", context.working.poisoned)
     group_by = check_group_by(context, operation.arguments, place)
-    seen: set[str] = set()
+    seen: dict[str, str] = {}
 
     def check_column(column: str, path: Path) -> bool:
         is_good = check_new_name(context, column, path, seen)
-        seen.add(column)
+        seen.setdefault(column.lower(), column)
         return is_good
 
     found = check_aggregations(context, operation.arguments, group_by, place, check_column)

@@ -15,13 +15,13 @@ from airflow_provider_runtime.core.expr.problems import ExpressionProblem
 from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
 from airflow_provider_runtime.core.model.dataset import Dataset, Table
 from airflow_provider_runtime.core.model.operation import Operation
-from airflow_provider_runtime.core.model.plan import PlanDestination
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.model.schema import DataType
 from airflow_provider_runtime.core.planning.checked import CheckedJoin, Path, Role, TableUse
 from airflow_provider_runtime.core.planning.checks.wording import SELECTOR, Wording
 from airflow_provider_runtime.core.planning.checks.working import WorkingSchema
 from airflow_provider_runtime.core.planning.datasets import DatasetAnswer
+from airflow_provider_runtime.core.planning.places import WrittenPlaces
 from airflow_provider_runtime.core.planning.system_columns import list_temporal_columns
 
 _SELECTOR_USE = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
@@ -56,8 +56,8 @@ class ProjectContext:
     problems: list[Problem] = field(default_factory=list)
     tables: list[TableUse] = field(default_factory=list)
     used_selectors: set[str] = field(default_factory=set)
-    written: dict[int, PlanDestination] = field(default_factory=dict)
-    """Where the outputs so far go, by their seq."""
+    written: WrittenPlaces = field(default_factory=WrittenPlaces)
+    """Where the outputs so far go."""
     registered: dict[str, int] = field(default_factory=dict)
     """The outputs' seq by the name that they register."""
     _told: set[tuple[str, str, str, int, int]] = field(default_factory=set)

@@ -17,14 +17,15 @@ def is_name(text: str) -> bool:
     return _NAME.match(text) is not None and not text.endswith("\n")
 
 
-def check_new_name(context: OperationContext, column: str, path: Path, seen: set[str]) -> bool:
-    """Report a column whose name differs from another one's in case only; False when it does."""
+def check_new_name(context: OperationContext, column: str, path: Path, seen: dict[str, str]) -> bool:
+    """Report a column whose name differs from another one's in case only; False when it does.
+
+    `seen` holds the operation's own names so far by their small letters.
+    """
     if context.working.knows(column):
         return True
-    twin = context.working.find_case_twin(column) or next(
-        (other for other in seen if other.lower() == column.lower() and other != column), None
-    )
-    if twin is None:
+    twin = context.working.find_case_twin(column) or seen.get(column.lower())
+    if twin is None or twin == column:
         return True
     message = f"column '{column}' differs from column '{twin}' in upper and lower case only"
     context.report("CATALOG_002", message, path, f"write '{twin}', or choose another name")

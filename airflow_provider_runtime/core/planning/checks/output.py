@@ -92,15 +92,15 @@ def _check_destination(
 
 def _check_apart(context: OperationContext, operation: OutputOperation, destination: PlanDestination) -> None:
     """Refuse a place that another output writes to: the later one would replace what the earlier one wrote."""
-    for seq, earlier in context.project.written.items():
+    found = context.project.written.find_met(destination)
+    if found is not None:
+        seq, earlier = found
         met = describe_overlap(destination, earlier)
-        if met is not None:
-            message = f"output {operation.seq} meets output {seq}: it {met}"
-            is_unsure = met.startswith("may be")
-            hint = "name the schema in both" if is_unsure else "give every output a place of its own"
-            context.report("OUTPUT_002", message, ("arguments", "destination"), hint)
-            break
-    context.project.written[operation.seq] = destination
+        message = f"output {operation.seq} meets output {seq}: it {met}"
+        is_unsure = met is not None and met.startswith("may be")
+        hint = "name the schema in both" if is_unsure else "give every output a place of its own"
+        context.report("OUTPUT_002", message, ("arguments", "destination"), hint)
+    context.project.written.add(operation.seq, destination)
 
 
 def _check_registration(context: OperationContext, name: str, columns: tuple[WorkingColumn, ...]) -> None:

@@ -145,11 +145,13 @@ def _check_assignments(
         context.report("UPDATE_001", message, ("arguments", *named), hint)
     aliases = frozenset(scope.aliases) - frozenset(context.project.lookups)
     seen: set[str] = set()
+    lowered: dict[str, str] = {}
     found = []
     for position, assignment in enumerate(operation.arguments.assignments):
         path: Path = ("arguments", "assignments", position)
-        is_good = _check_target(context, assignment.column, seen, (*path, "column"))
+        is_good = _check_target(context, assignment.column, seen, lowered, (*path, "column"))
         seen.add(assignment.column)
+        lowered.setdefault(assignment.column.lower(), assignment.column)
         wording = make_assignment_wording(assignment.column, aliases)
         checked = context.check(assignment.expression, (*path, "expression"), scope, wording, unknown_aliases=unknown)
         if is_good:
@@ -157,7 +159,7 @@ def _check_assignments(
     return found
 
 
-def _check_target(context: OperationContext, column: str, seen: set[str], path: Path) -> bool:
+def _check_target(context: OperationContext, column: str, seen: set[str], lowered: dict[str, str], path: Path) -> bool:
     """Report a column that cannot be assigned; False when it cannot."""
     if not is_name(column):
         hint = "a name has letters, digits and underscores, and does not begin with a digit"
@@ -170,7 +172,7 @@ def _check_target(context: OperationContext, column: str, seen: set[str], path: 
         hint = "assignments are evaluated together: combine them, or use a second operation"
         context.report("UPDATE_006", f"column '{column}' is assigned twice", path, hint)
         return False
-    return check_new_name(context, column, path, seen)
+    return check_new_name(context, column, path, lowered)
 
 
 def _put_assignments(

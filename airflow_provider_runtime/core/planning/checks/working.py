@@ -54,6 +54,8 @@ class WorkingSchema:
     """Added columns that have been told to get values of more than one type."""
     widened: bool = False
     _relation: Relation | None = None
+    _lowered: dict[str, str] | None = None
+    """Names by their small letters."""
 
     @classmethod
     def start(cls, table: Table, settled: SettledTypes | None = None) -> WorkingSchema:
@@ -92,18 +94,22 @@ class WorkingSchema:
 
     def find_case_twin(self, name: str) -> str | None:
         """Return a column whose name differs from this one in case only."""
-        folded = name.lower()
-        known = (*self.declared, *self.added, *self.system, *sorted(self.poisoned))
-        return next((other for other in known if other.lower() == folded and other != name), None)
+        if self._lowered is None:
+            known = (*self.declared, *self.added, *self.system, *sorted(self.poisoned))
+            self._lowered = {other.lower(): other for other in reversed(known)}
+        other = self._lowered.get(name.lower())
+        return None if other == name else other
 
     def poison(self, name: str) -> None:
         """Remember that a column exists, but that a mistake hides its type."""
         if self.find(name) is None:
             self.poisoned.add(name)
+            self._lowered = None
 
     def contribute(self, name: str, contribution: Contribution) -> bool:
         """Put a value into an added column; False when no type holds it together with what is there."""
         self.poisoned.discard(name)
+        self._lowered = None
         present = self.added.get(name)
         known = present.type if present is not None else self.settled.types.get(name, NULL)
         incoming = self.settled.recursive.get((name, contribution.place), contribution.type)
