@@ -60,10 +60,11 @@ def choose_scenarios(scenarios: list[LoadedScenario], select: str | None) -> lis
         raise click.UsageError("no scenario was found: a scenario is a YAML document with the key 'scenario'")
     chosen = [scenario for scenario in scenarios if select is None or select in scenario.name]
     if not chosen:
+        from airflow_provider_runtime.core.rendering import escape_control
         from airflow_provider_runtime.core.suggest import list_names
 
         names = list_names(scenario.name for scenario in scenarios)
-        raise click.UsageError(f"no scenario's name contains '{select}'; there are: {names}")
+        raise click.UsageError(escape_control(f"no scenario's name contains '{select}'; there are: {names}"))
     return chosen
 
 

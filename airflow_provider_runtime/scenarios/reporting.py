@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from xml.etree import ElementTree
 
-from airflow_provider_runtime.core.rendering import render_problems
+from airflow_provider_runtime.core.rendering import escape_control, render_problems
 from airflow_provider_runtime.scenarios.runner import ScenarioResult
 
 COLORS = {"passed": "\x1b[32m", "failed": "\x1b[31m", "error": "\x1b[31m"}
@@ -17,18 +17,18 @@ MOST_MISMATCHES = 20
 def render_result(result: ScenarioResult, color: bool) -> str:
     """Return a line for the scenario, and below it what is not as expected."""
     word = f"{COLORS[result.status]}{result.status}{RESET}" if color else result.status
-    lines = [f"{word}  {result.scenario}  ({result.seconds:.1f} s)"]
+    lines = [f"{word}  {escape_control(result.scenario)}  ({result.seconds:.1f} s)"]
     if result.problems:
         lines.append(render_problems(result.problems, color))
     elif result.status == "error":
-        lines.append(f"  {result.message}")
+        lines.append(f"  {escape_control(result.message)}")
     for mismatch in result.mismatches[:MOST_MISMATCHES]:
         place = f"operation {mismatch.operation}: " if mismatch.operation is not None else ""
-        lines.append(f"  {place}{mismatch.message}")
+        lines.append(f"  {place}{escape_control(mismatch.message)}")
     if len(result.mismatches) > MOST_MISMATCHES:
         lines.append(f"  and {len(result.mismatches) - MOST_MISMATCHES} more")
     if result.status != "passed":
-        lines.append(f"  in {result.file}")
+        lines.append(f"  in {escape_control(result.file)}")
     return "\n".join(lines)
 
 

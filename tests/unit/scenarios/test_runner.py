@@ -12,7 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from airflow_provider_runtime.cli.test import command
+from airflow_provider_runtime.scenarios.compare import Mismatch
 from airflow_provider_runtime.scenarios.loading import load_scenarios
+from airflow_provider_runtime.scenarios.reporting import render_result
 from airflow_provider_runtime.scenarios.runner import ScenarioResult, ScenarioRunner
 
 SCENARIO = """
@@ -203,3 +205,38 @@ def test_select_takes_scenarios_by_a_part_of_their_name(tmp_path: Path) -> None:
 
 def test_no_scenario_at_all_is_wrong_usage(tmp_path: Path) -> None:
     assert CliRunner().invoke(command, [str(tmp_path)]).exit_code == 2
+
+
+FORGED = "a\\npassed  forged  (0.1 s)\\r\\e[2J\\u202E"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("scenario: first", f'scenario: "{FORGED}"'),
+        ("code: JOIN_001", f'code: "{FORGED}"'),
+        ("code: JOIN_001", f'code: JOIN_001, message: "{FORGED}"'),
+        ("{error: {code: JOIN_001}}", f'{{snapshot: {{"{FORGED}": "{FORGED}"}}}}'),
+        ("expect:", f'data: [{{dataset: "{FORGED}", rows: []}}]\nexpect:'),
+    ],
+)
+def test_no_text_of_a_scenario_forges_a_line_of_the_results(tmp_path: Path, old: str, new: str) -> None:
+    path = write(tmp_path, expression="id", more="expect: {error: {code: JOIN_001}}")
+    path.write_text(path.read_text().replace(old, new))
+    (loaded,) = load_scenarios([path])
+    message = "a\npassed  forged\x1b[2J\u202e"
+    results = [ScenarioRunner(refuse_spark).run(loaded)] if "snapshot" in new or "data:" in new else []
+    results.append(ScenarioResult(loaded.name, str(path), "failed", "", (Mismatch("error", message),)))
+    results.append(ScenarioResult(loaded.name, str(path), "error", message))
+    for result in results:
+        lines = render_result(result, color=False).split("\n")
+        assert all(line.isprintable() for line in lines)
+        assert not any(line.startswith("passed") for line in lines)
+
+
+def test_name_that_is_not_found_is_told_in_one_line(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    path.write_text(path.read_text().replace("scenario: first", f'scenario: "{FORGED}"'))
+    result = CliRunner().invoke(command, [str(path), "--select", "x\n1 passed\x1b"])
+    assert result.exit_code == 2
+    assert all(line.isprintable() and not line.startswith(("1 ", "passed")) for line in result.output.split("\n"))
