@@ -18,7 +18,9 @@ import os
 import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from http.client import HTTPException, HTTPResponse
+from threading import Thread
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import (
@@ -103,6 +105,23 @@ def _make_request(method: str, endpoint: str, params: dict[str, str], headers: d
 
 
 def _fetch(request: Request, endpoint: str) -> bytes:
+    """Ask in a thread of its own: timeouts of a connection let headers drip for ever."""
+    answer: Future[bytes] = Future()
+
+    def ask() -> None:
+        try:
+            answer.set_result(_ask(request, endpoint))
+        except BaseException as error:  # noqa: BLE001 - raised where the answer is waited for
+            answer.set_exception(error)
+
+    Thread(target=ask, daemon=True).start()
+    try:
+        return answer.result(LONGEST_ANSWER_SECONDS)
+    except TimeoutError:
+        raise _unreachable(endpoint, f"did not answer within {LONGEST_ANSWER_SECONDS:.0f} s") from None
+
+
+def _ask(request: Request, endpoint: str) -> bytes:
     try:
         with _make_opener().open(request, timeout=TIMEOUT_SECONDS) as response:
             content = _read_in_time(response, endpoint)
@@ -120,7 +139,7 @@ def _fetch(request: Request, endpoint: str) -> bytes:
 
 
 def _read_in_time(response: HTTPResponse, endpoint: str) -> bytes:
-    """Read an answer as a whole; the timeout of a connection alone lets one that drips go on for ever."""
+    """Read an answer as a whole, and stop with one that drips when nobody waits for it any more."""
     latest = time.monotonic() + LONGEST_ANSWER_SECONDS
     content = bytearray()
     while len(content) <= MAX_ANSWER_BYTES and (part := response.read1(65536)):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -198,6 +200,28 @@ def test_service_answer_that_drips_is_given_up(service: Service, monkeypatch: py
     monkeypatch.setattr(resolver_service, "LONGEST_ANSWER_SECONDS", 0.0)
     with pytest.raises(InfrastructureError, match="did not answer within"):
         resolve(service.write(), write_project(OUTPUT))
+
+
+@pytest.mark.parametrize("drop", [b"X", b"HTTP/1.1 100 Continue\r\n\r\n"])
+def test_service_whose_headers_drip_is_given_up(drop: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resolver_service, "LONGEST_ANSWER_SECONDS", 0.3)
+    done = threading.Event()
+
+    def serve() -> None:
+        connection, _ = server.accept()
+        with connection:
+            while not done.wait(0.05):
+                connection.sendall(drop)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        began = time.monotonic()
+        with pytest.raises(InfrastructureError, match="did not answer within"):
+            resolve(Service(server.getsockname()[1]).write(), write_project(OUTPUT))
+        assert time.monotonic() - began < 5
+        done.set()
+        thread.join()
 
 
 def test_service_answer_that_breaks_off_is_worth_a_retry(service: Service) -> None:
