@@ -23,11 +23,11 @@ def command(catalog: Path, project: str, period: str | None, output_format: str)
       airflow-runtime explain --project fx-conversion --format mermaid
     """
     from airflow_provider_runtime.core.planning.explanation import explain_project, render_mermaid, render_text
+    from airflow_provider_runtime.core.planning.locations import hide_control_characters
 
     explanation = explain_project(catalog, project, period)
     if output_format == "json":
         print_json(explanation)
-    elif output_format == "mermaid":
-        click.echo(render_mermaid(explanation))
     else:
-        click.echo(render_text(explanation))
+        shown = render_mermaid(explanation) if output_format == "mermaid" else render_text(explanation)
+        click.echo("\n".join(hide_control_characters(line) for line in shown.split("\n")))

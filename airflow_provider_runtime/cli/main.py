@@ -94,6 +94,10 @@ def main(arguments: list[str] | None = None) -> None:
         click.echo("aborted", err=True)
         status = 130
     except click.ClickException as error:
+        from airflow_provider_runtime.core.rendering import escape_control
+
+        # It repeats what was written, which may be meant to look like lines of ours.
+        error.message = escape_control(error.message)  # type: ignore[misc]
         error.show()
         status = error.exit_code
     except BrokenPipeError:

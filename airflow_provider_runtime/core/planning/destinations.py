@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
@@ -14,15 +13,13 @@ from airflow_provider_runtime.core.model.plan import PlanDestination
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.options import drop_option, get_option, merge_options
 from airflow_provider_runtime.core.planning.checked import Path
-from airflow_provider_runtime.core.planning.locations import leads_out, make_uri
+from airflow_provider_runtime.core.planning.locations import holds_control, leads_out, make_uri
 from airflow_provider_runtime.core.suggest import suggest
 
 DEFAULT_SANDBOX = "sandbox"
 POSTGRES_NAME_BYTES = 63
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _STAGING = re.compile(r"(^|/)\.[^/]+\.runtime(/|$)", re.IGNORECASE)
-_CONTROL = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Unicode's categories of what is not seen, or changes how its neighbours are seen."""
 
 
 class _UnresolvedError(Exception):
@@ -171,7 +168,7 @@ def join_uri(catalog: Catalog, prefix: str | None, relative: str) -> str:
 def _check_path(path: str, key: str, *, is_bounded: bool = True) -> None:
     """Refuse a path that could lead out of the folder that it is taken below."""
     reason = None
-    if _holds_control(path):
+    if holds_control(path):
         reason = "holds a control character"
     elif "\\" in path:
         reason = "holds a backslash"
@@ -188,15 +185,11 @@ def _check_path(path: str, key: str, *, is_bounded: bool = True) -> None:
         raise _UnresolvedError(f"the {key} {reason}", key, hint)
 
 
-def _holds_control(text: str) -> bool:
-    return any(unicodedata.category(character) in _CONTROL for character in text)
-
-
 def _check_name(name: str, key: str) -> None:
     """Refuse names of database tables that are empty or hold control characters."""
     if not name.strip():
         raise _UnresolvedError(f"the {key} is empty", key, f"write a {key}")
-    if _holds_control(name):
+    if holds_control(name):
         raise _UnresolvedError(f"the {key} holds a control character", key, "remove it")
 
 

@@ -6,11 +6,13 @@ A local file is `file:///folder/name` with its characters as they are: Hadoop's 
 from __future__ import annotations
 
 import re
+import unicodedata
 from pathlib import Path
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _MAGIC = re.compile(r"[][{}*?\\]")
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROL = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Unicode's categories of what is not seen, or changes how its neighbours are seen."""
 
 
 def has_scheme(text: str) -> bool:
@@ -55,7 +57,7 @@ def check_relative_path(path: str, *, allow_absolute: bool = False) -> str | Non
 
     Hadoop expands `{a,../b}` before it looks for files, and may put `..` together from pieces of dots.
     """
-    if _CONTROL.search(path):
+    if holds_control(path):
         return "holds a control character"
     if not path.strip("/. "):
         return "names no file or folder"
@@ -86,4 +88,9 @@ def show_address(text: str) -> str:
 
 def hide_control_characters(text: str) -> str:
     """Return a text that cannot forge a line of a log."""
-    return _CONTROL.sub("?", text)
+    return "".join("?" if unicodedata.category(character) in _CONTROL else character for character in text)
+
+
+def holds_control(text: str) -> bool:
+    """Tell whether a text holds a character that is not seen, or changes how its neighbours are seen."""
+    return any(unicodedata.category(character) in _CONTROL for character in text)

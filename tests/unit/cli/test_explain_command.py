@@ -103,6 +103,20 @@ def test_mermaid_draws_tables_operations_and_destinations(catalog: Path) -> None
     assert '  out30[/"lake/out"/]' in lines
 
 
+@pytest.mark.parametrize("form", ["text", "mermaid"])
+def test_names_with_characters_that_are_not_seen_are_shown_without_them(tmp_path: Path, form: str) -> None:
+    name = '"a\\u202Eb\\u200Bc"'
+    text = (
+        CATALOG.replace("name: sum", f"name: {name}")
+        .replace("name: close", f"name: {name}")
+        .replace("name: FX", f"name: {name}")
+    )
+    (tmp_path / "all.yaml").write_text(text)
+    output = run(tmp_path, "--format", form).output
+    assert "a?b?c" in output
+    assert all(line.isprintable() for line in output.split("\n"))
+
+
 APPENDS = """
     - {seq: 4, name: four, type: delete, selector: look.rate > 1}
     - {seq: 40, name: forty, type: append, arguments: {source: {dataset_id: gl}}}

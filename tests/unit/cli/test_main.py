@@ -114,3 +114,20 @@ def test_validate_path_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("resolve", "--project", "p", "--period", "x", "--as-of", "a\nFORGED\x1b"),
+        ("resolve", "--project", "p", "--period", "x", "--timestamp", "a\nFORGED\u202e"),
+        ("a\nFORGED",),
+        ("runs", "--format", "a\nFORGED"),
+    ],
+)
+def test_wrong_usage_is_told_without_lines_of_its_own(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*arguments) == 2
+    lines = capsys.readouterr().err.split("\n")
+    assert all(line.isprintable() and not line.startswith("FORGED") for line in lines)

@@ -84,7 +84,7 @@ def test_snapshot_does_not_run_for_a_period_that_its_calendar_has_closed_since(
 
 def test_dry_run_of_a_snapshot_from_elsewhere_forges_no_line(folder: Path) -> None:
     document = json.loads(resolve(write_resolver(MONTHLY), write_project()).content)
-    document["project"]["name"] = "a\u202eb\nsucceeded \x1b[2J"
+    document["project"]["name"] = "a\u202eb\nsucceeded \x1b[2J\u200b\u200f\u061c\u2060\ufeff"
     content = json.dumps(document).encode()
     (folder / "s.json").write_bytes(content)
     result = invoke("--snapshot", "s.json", "--sha256", hashlib.sha256(content).hexdigest(), "--dry-run")
