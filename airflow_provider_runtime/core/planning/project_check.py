@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from airflow_provider_runtime.core.catalog.catalog import Catalog
+from airflow_provider_runtime.core.catalog.catalog import Catalog, Registration
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.errors import Location, Problem
 from airflow_provider_runtime.core.expr.checker import check_expression
@@ -103,9 +103,14 @@ class ProjectChecks:
             yield from self._find_registering(reference)
 
     def _find_registering(self, reference: str) -> Iterator[Definition[Project]]:
-        found = self.catalog.find_registration(reference)
-        if found is not None and find_dataset_version(self.catalog, reference, None).reason == "not_found":
+        found = self._find_registration(reference)
+        if found is not None:
             yield found.project
+
+    def _find_registration(self, reference: str) -> Registration | None:
+        if self.catalog.list_dataset_versions(reference) or self.catalog.is_broken("dataset", reference):
+            return None
+        return self.catalog.find_registration(reference)
 
     def list_checked(self) -> tuple[CheckedProject, ...]:
         """Return every project that has been checked: asked for, or read through its registered dataset."""
@@ -113,13 +118,9 @@ class ProjectChecks:
 
     def find_dataset(self, reference: str, version: int | None) -> DatasetAnswer:
         """Look a dataset up in the catalog, then among what projects register."""
-        answer = find_dataset_version(self.catalog, reference, version)
-        if answer.reason != "not_found":
-            return answer
-        registration = self.catalog.find_registration(reference)
+        registration = self._find_registration(reference)
         if registration is None:
-            broken = self.catalog.is_broken("dataset", reference)
-            return DatasetAnswer(None, "broken") if broken else answer
+            return find_dataset_version(self.catalog, reference, version)
         if registration.name not in self._inferred:
             project = registration.project
             if _key(project) in self._under_way:
