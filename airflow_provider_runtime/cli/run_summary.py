@@ -97,7 +97,7 @@ def print_plan(snapshot: Snapshot) -> None:
         (
             key,
             unescape_pattern(location.get("uri") or "") or location.get("table") or location["kind"],
-            location["on_missing"],
+            location.get("on_missing", "error"),
         )
         for key, table in plan["tables"].items()
         for location in table["locations"]

