@@ -285,17 +285,21 @@ def yarn(spark: FakeSpark, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Res
         server.shutdown()
 
 
+def die_while_following(task: FakeTask, pins: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker dies while it follows the job: nothing is told to the registry."""
+    with monkeypatch.context() as patch:
+        patch.setattr(RunProjectOperator, "poll_until_complete", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(RunProjectOperator, "_record_failure", lambda *_: None)
+        with pytest.raises(KeyboardInterrupt):
+            run(task, pins)
+
+
 def test_cluster_job_is_followed_and_taken_up_again(
     yarn: type[ResourceManager], spark: FakeSpark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = FakeTask()
     pins = resolve(task)
-    with monkeypatch.context() as patch:
-        # The worker dies while it follows the job: nothing is told to the registry.
-        patch.setattr(RunProjectOperator, "poll_until_complete", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        patch.setattr(RunProjectOperator, "_record_failure", lambda *_: None)
-        with pytest.raises(KeyboardInterrupt):
-            run(task, pins)
+    die_while_following(task, pins, monkeypatch)
 
     assert run(task, pins)["status"] == "succeeded"
     assert len(spark.calls) == 1
@@ -347,11 +351,7 @@ def test_job_submitted_anew_keeps_its_own_lease(
     """The heart must beat for the new attempt: one for the old attempt would have the new job stopped."""
     task = FakeTask()
     pins = resolve(task)
-    with monkeypatch.context() as patch:
-        patch.setattr(RunProjectOperator, "poll_until_complete", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        patch.setattr(RunProjectOperator, "_record_failure", lambda *_: None)
-        with pytest.raises(KeyboardInterrupt):
-            run(task, pins)
+    die_while_following(task, pins, monkeypatch)
     yarn.asked, yarn.answers = 1, ("FINISHED", "FAILED")
     stopped: list[bool] = []
     monkeypatch.setattr(runs, "keep_alive", partial(runs.keep_alive, interval_seconds=0.02))
