@@ -1,8 +1,8 @@
 """The publication of a run: every output staged where it stands, all published together at the end.
 
-`begin` fences off older attempts at every destination before anything is computed. `publish` checks all fences, copies
-the slices of registered datasets, then swaps the outputs in, in seq order. A crash in between is completed by the
-retry: what it finds published it leaves alone.
+`begin` fences off older attempts at every destination before anything is computed. `publish` asks databases whether
+they take the rows, checks all fences, copies the slices of registered datasets, then swaps the outputs in, in seq
+order. A crash in between is completed by the retry: what it finds published it leaves alone.
 """
 
 from __future__ import annotations
@@ -73,6 +73,9 @@ class Publication:
         outputs = list(self._outputs.values())
         for output in outputs:
             output.seal()
+        # What the first one is refused for is found when it is published, before anything is seen.
+        for output in outputs[1:]:
+            output.rehearse()
         if before_swap is not None:
             before_swap()
         for output in outputs:

@@ -71,6 +71,23 @@ class JdbcOutput:
         self.rows += added
         return added
 
+    def check(self) -> None:
+        """Raise RUN_002 when a newer attempt has claimed the table."""
+        with self._target.explained(), self._target.connect() as database:
+            self._lock(database)
+            database.rollback()
+
+    def rehearse(self) -> None:
+        """Replace the period's rows in a transaction that is dropped: what the database refuses is known before."""
+        target = self._target
+        with target.explained(), target.connect() as database:
+            digest = self._lock(database)
+            self._check_stage(database)
+            # A table that is missing will be made to take these rows.
+            if target.has_table(database, target.name):
+                self._fill(database, digest)
+            database.rollback()
+
     def publish(self) -> None:
         """Replace the period's rows in one transaction; a commit that seemed to fail is looked up."""
         target = self._target
@@ -116,9 +133,7 @@ class JdbcOutput:
             database.commit()
             target.create_missing(database, target.name, target.typed_columns)
             digest = self._lock(database)
-        self._check_target(database)
-        if digest != target.attempt.digest or not self._holds_stage(database):
-            self._move_rows(database)
+        self._fill(database, digest)
         update_row(
             target,
             database,
@@ -126,6 +141,12 @@ class JdbcOutput:
             {"digest": target.attempt.digest, "published_token": target.attempt.token, "row_count": self.rows},
         )
         database.execute(f"DROP TABLE {target.stage}")
+
+    def _fill(self, database: Database, digest: str | None) -> None:
+        """Let the table hold the rows of the stage; it may do so already, when this snapshot was published last."""
+        self._check_target(database)
+        if digest != self._target.attempt.digest or not self._holds_stage(database):
+            self._move_rows(database)
 
     def _move_rows(self, database: Database) -> None:
         target = self._target

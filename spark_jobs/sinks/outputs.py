@@ -81,6 +81,9 @@ class Output:
         """Raise RUN_002 when a newer attempt is known."""
         raise NotImplementedError
 
+    def rehearse(self) -> None:
+        """Raise what the destination has against the rows; files take any."""
+
     def publish(self) -> None:
         """Replace what the destination holds."""
         raise NotImplementedError
@@ -295,7 +298,12 @@ class JdbcTableOutput(Output):
         self._table.claim()
 
     def check(self) -> None:
-        """The ledger is looked at in the transaction that publishes."""
+        """Raise RUN_002 when the ledger knows a newer attempt; the transaction that publishes looks again."""
+        self._table.check()
+
+    def rehearse(self) -> None:
+        """Let the database refuse the rows while nothing is seen of the run yet."""
+        self._table.rehearse()
 
     def write(self, frame: DataFrame) -> int:
         """Write rows into the stage table."""
