@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from spark_jobs.errors import shorten
-from spark_jobs.options import runs_code
+from spark_jobs.options import moves_files, runs_code
 
 if TYPE_CHECKING:
     from spark_jobs.snapshot import Destination, Location, Plan
@@ -84,6 +84,8 @@ def _find_code(place: Location | Destination) -> str | None:
     for name, value in place.options.items():
         if runs_code(name, value):
             return f"the option '{shorten(name, 80)}' is refused: it may hold a statement or name a class to be run"
+        if moves_files(name):
+            return f"the option '{shorten(name, 80)}' is refused: it would move files"
     if place.format and not _is_format(place):
         return f"it holds an unknown format: {shorten(place.format, 80)}"
     for url in urls:

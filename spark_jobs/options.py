@@ -1,4 +1,4 @@
-"""Options of readers and writers, whose names Spark tells apart without regard to case; and those that run code."""
+"""Options of readers and writers, whose names Spark tells apart without regard to case; and those that are refused."""
 
 from __future__ import annotations
 
@@ -28,6 +28,14 @@ LOGIN_OF_STORE = re.compile(
     re.ASCII | re.DOTALL,
 )
 OPTIONS_OF_URL = re.compile(r"[?&;(,:/#]\s*([^=?&;(),:/#]+)=")
+# Hadoop cuts blanks off names.
+PLACE_OF_FILES = re.compile(
+    r"[\x00-\x20]*(?:paths?|mapreduce\.output\.(?:basename|fileoutputformat\.outputdir)|mapred\.output\.dir)[\x00-\x20]*",
+    re.IGNORECASE,
+)
+
+# Hadoop takes this for a path too, and a session may have a setting of its own.
+PLAIN_NAMES: Mapping[str, str] = {"mapreduce.output.basename": "part"}
 
 
 def get_option(options: Mapping[str, str], name: str) -> str | None:
@@ -47,6 +55,11 @@ def drop_options(options: Mapping[str, str], *names: str) -> dict[str, str]:
     """Return options without some, however their names are spelled."""
     dropped = {name.lower() for name in names}
     return {name: value for name, value in options.items() if name.lower() not in dropped}
+
+
+def moves_files(name: str) -> bool:
+    """Tell whether an option says where files are or what they are called: only paths and prefixes say that."""
+    return PLACE_OF_FILES.fullmatch(name) is not None
 
 
 def runs_code(name: str, value: str) -> bool:

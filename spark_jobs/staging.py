@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from spark_jobs.columns import quote_name
+from spark_jobs.options import PLAIN_NAMES
 from spark_jobs.plan_reading import find_host, is_reader, list_known, list_needed_by, list_users, sees_deleted
 from spark_jobs.system_columns import name_values
 from spark_jobs.working import Part, WorkingDataset, find_origins, union
@@ -28,6 +29,7 @@ COPY_OPTIONS = {
     # A copy is read whole, by this run alone: what makes files small or quick to search costs more than it brings.
     "parquet.enable.dictionary": "false",
     "parquet.column.statistics.enabled": "false",
+    **PLAIN_NAMES,
 }
 
 

@@ -99,6 +99,9 @@ class Output:
         except JobError:
             raise
         except Exception as failure:
+            if isinstance(failure, FileNotFoundError):
+                # Staged files that are gone were taken away by a newer attempt.
+                self.check()
             # Writing is what makes Spark compute: most failures here are about the data, and are explained elsewhere.
             reason = self._find_write_failure(failure)
             if reason is not None:

@@ -8,6 +8,7 @@ none, and never reads a new one as far as the old one went.
 from __future__ import annotations
 
 import contextlib
+import errno
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from pyspark.sql import Observation, functions
 
 from spark_jobs.errors import JobError
 from spark_jobs.jvm import count_parquet_rows
-from spark_jobs.options import merge_options
+from spark_jobs.options import PLAIN_NAMES, merge_options
 from spark_jobs.sinks.attempts import StagingArea, make_replaced_error
 from spark_jobs.storage import Storage, is_local, join_uri
 
@@ -53,12 +54,19 @@ class StagedFiles:
         writer_options = merge_options(FORMAT_DEFAULTS.get(self.format, {}), self.options, _quiet_options(self.uri))
         if self.format == PARQUET:
             frame.write.mode("append").options(**writer_options).parquet(self.uri)
-            added = self._count_new_files()
+            new = [name for name in self._list_files() if name not in self._rows_of]
+            self._rows_of |= {name: count_parquet_rows(self.spark, join_uri(self.uri, name)) for name in new}
+            added = sum(self._rows_of[name] for name in new)
+            is_lost = not new
         else:
             counted = Observation()
             observed = frame.observe(counted, functions.count(functions.lit(1)).alias("rows"))
             observed.write.mode("append").options(**writer_options).format(self.format).save(self.uri)
             added = int(counted.get["rows"])
+            is_lost = added > 0 and not self._list_files()
+        if is_lost:
+            # Spark writes one file at least, also of no rows.
+            raise FileNotFoundError(errno.ENOENT, "the files that Spark has written are not there", self.uri)
         self.rows += added
         return added
 
@@ -75,13 +83,8 @@ class StagedFiles:
         keeper = min(self._rows_of)
         return self.rows > 0 or name != keeper
 
-    def _count_new_files(self) -> int:
-        added = 0
-        for entry in self.storage.list(self.uri):
-            if not _is_hidden(entry.name) and entry.name not in self._rows_of:
-                self._rows_of[entry.name] = count_parquet_rows(self.spark, join_uri(self.uri, entry.name))
-                added += self._rows_of[entry.name]
-        return added
+    def _list_files(self) -> list[str]:
+        return [entry.name for entry in self.storage.list(self.uri) if not _is_hidden(entry.name)]
 
 
 @dataclass(frozen=True)
@@ -189,8 +192,8 @@ def _is_hidden(name: str) -> bool:
 
 
 def _quiet_options(uri: str) -> dict[str, str]:
-    """Return Hadoop settings of one write that leave no markers and no checksum files."""
-    options = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
+    """Return Hadoop settings of one write that leave no markers and no checksum files, and call files as Spark does."""
+    options = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false", **PLAIN_NAMES}
     if is_local(uri):
         options["fs.file.impl"] = "org.apache.hadoop.fs.RawLocalFileSystem"
         options["fs.file.impl.disable.cache"] = "true"

@@ -35,6 +35,23 @@ def test_both_refuse_the_same(name: str, value: str, refused: bool) -> None:
     assert (core.runs_code(name, value), job.runs_code(name, value)) == (refused, refused)
 
 
+@pytest.mark.parametrize(
+    ("name", "refused"),
+    [
+        ("path", True),
+        (" Paths", True),
+        ("Mapreduce.Output.Basename", True),
+        ("\x01mapreduce.output.basename ", True),
+        ("mapreduce.output.fileoutputformat.outputdir", True),
+        ("mapred.output.dir", True),
+        ("pathGlobFilter", False),
+        ("mapreduce.fileoutputcommitter.algorithm.version", False),
+    ],
+)
+def test_both_refuse_what_moves_files(name: str, refused: bool) -> None:
+    assert (core.moves_files(name), job.moves_files(name)) == (refused, refused)
+
+
 def test_both_merge_options_alike() -> None:
     layers = [{"header": "a", "x": "b"}, {"Header": "c"}]
     assert core_options.merge_options(*layers) == job.merge_options(*layers) == {"Header": "c", "x": "b"}

@@ -302,6 +302,34 @@ def test_staging_folder_that_becomes_unwritable_is_told_as_output_003(spark: Spa
     assert refused.value.code == "OUTPUT_003"
 
 
+@pytest.mark.parametrize("format_name", ["parquet", "csv"])
+def test_no_option_and_no_setting_of_the_session_moves_files(
+    spark: SparkSession, table: Path, format_name: str
+) -> None:
+    options = {"mapreduce.output.basename": f"{table.parent}/elsewhere"}
+    destination = Destination("files", format_name, "lake/fx", uri=f"file://{table}", options=options)
+    (report,) = publish(spark, make_snapshot([make_output(destination=destination)]), 1, [make_rows(spark, ["a"])])
+    assert report.rows == 1
+    assert [file.name[:5] for file in (table / "period=2026-01").iterdir()] == ["part-"]
+    assert sorted(os.listdir(table.parent)) == [".fx.runtime", "fx"]
+
+
+@pytest.mark.parametrize("format_name", ["parquet", "csv"])
+def test_files_that_were_written_and_are_not_there_are_output_003(
+    spark: SparkSession, table: Path, monkeypatch: pytest.MonkeyPatch, format_name: str
+) -> None:
+    output = make_output(destination=Destination("files", format_name, "lake/fx", uri=f"file://{table}"))
+    publish(spark, make_snapshot([output]), 1, [make_rows(spark, ["old"])])
+    before = list_files(table)
+    publication = Publication(spark, make_snapshot([output]), 2)
+    publication.begin()
+    listed = LocalStorage.list
+    monkeypatch.setattr(LocalStorage, "list", lambda self, uri: [] if uri.endswith("/50") else listed(self, uri))
+    with pytest.raises(JobError, match=r"OUTPUT_003.*are not there"):
+        publication.stage(output, make_rows(spark, ["new"]))
+    assert list_files(table) == before
+
+
 def test_failure_of_the_data_while_staging_is_not_called_a_write_failure(spark: SparkSession, table: Path) -> None:
     output = make_output(table)
     publication = Publication(spark, make_snapshot([output]), 1)

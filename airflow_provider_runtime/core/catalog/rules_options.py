@@ -1,6 +1,7 @@
-"""Options of Spark's readers and writers: none that is given twice, switches strict reading off, or runs code.
+"""Options of Spark's readers and writers: none given twice, none that moves files, runs code, or reads loosely.
 
-The Spark job refuses what runs code in every snapshot, by the same patterns; a contract test holds the two together.
+The Spark job refuses what moves files or runs code in every snapshot, by the same patterns; a contract test holds the
+two together.
 """
 
 from __future__ import annotations
@@ -31,6 +32,11 @@ LOGIN_OF_STORE = re.compile(
     re.ASCII | re.DOTALL,
 )
 OPTIONS_OF_URL = re.compile(r"[?&;(,:/#]\s*([^=?&;(),:/#]+)=")
+# Hadoop cuts blanks off names.
+PLACE_OF_FILES = re.compile(
+    r"[\x00-\x20]*(?:paths?|mapreduce\.output\.(?:basename|fileoutputformat\.outputdir)|mapred\.output\.dir)[\x00-\x20]*",
+    re.IGNORECASE,
+)
 STRICT_MODE = "FAILFAST"
 
 
@@ -44,9 +50,17 @@ def find_option_faults(options: Mapping[str, str], kind: str = "") -> Iterator[t
         elif runs_code(name, value):
             message = f"option '{name}' is refused: it may hold a statement or name a class to be run"
             yield name, message, "remove it: Spark's own options, and those of drivers that are plain values, are taken"
+        elif moves_files(name):
+            message = f"option '{name}' is refused: it would move files"
+            yield name, message, "remove it: a datasource's `path_prefix` and a location's `path` say where files are"
         elif kind in ("csv", "json") and name.lower() == "mode" and value.upper() != STRICT_MODE:
             message = f"option '{name}' would leave out what Spark cannot read"
             yield name, message, f"remove it: files are read in the mode {STRICT_MODE}"
+
+
+def moves_files(name: str) -> bool:
+    """Tell whether an option says where files are or what they are called: only paths and prefixes say that."""
+    return PLACE_OF_FILES.fullmatch(name) is not None
 
 
 def runs_code(name: str, value: str) -> bool:

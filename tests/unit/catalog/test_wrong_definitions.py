@@ -310,6 +310,18 @@ DATASOURCE_CASES = [
         )
         for option in ("compression: org.x.Y", "io.compression.codecs: z", "sessionInitStatement: CALL x()", "a: b.C")
     ),
+    *(
+        Wrong(
+            f"option {option} that moves files",
+            f"datasource: {{id: x, type: csv, options: {{{option}: /elsewhere}}}}\n",
+            "CATALOG_002",
+            1,
+            option,
+            f"option '{option}' is refused: it would move files",
+            "`path_prefix`",
+        )
+        for option in ("path", "mapreduce.output.basename")
+    ),
     Wrong(
         "options that differ in case",
         "datasource: {id: x, type: csv, options: {header: a, Header: b}}\n",

@@ -108,6 +108,8 @@ CLASSES: list[dict[str, str]] = [
     [
         {"options": {"url": POSTGRES, "sessionInitStatement": "CALL x()"}},
         {"options": {"url": POSTGRES, "query": "SELECT 1"}},
+        {"options": {"path": "/elsewhere"}},
+        {"options": {"mapreduce.output.basename": "/elsewhere/part"}},
         {"options": {"url": POSTGRES, "prepareQuery": "SELECT 1"}},
         {"options": {"url": POSTGRES + "?socketFactory=org.Evil&socketFactoryArg=x"}},
         {"options": {"url": POSTGRES + "?ssl=true&loggerFile=/tmp/x"}},
