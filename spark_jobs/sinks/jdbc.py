@@ -9,6 +9,7 @@ was lost.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Observation, functions
@@ -23,10 +24,13 @@ from spark_jobs.sinks.ledger import KEY_CONDITION, LedgerKey, add_row, lock_row,
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from spark_jobs.snapshot import Column
+
 PERIOD_COLUMN = "_period"
 # JDBC's numbers of types, the last two of the floating ones Oracle's own.
 _INTEGERS = (-6, 4, 5, -5)
 _DECIMALS = (2, 3)
+_TEXTS = (1, 12)
 _FLOATING = (6, 7, 8, 100, 101)
 _DAYS_AND_TIMES = (91, 92)
 _TIMESTAMP = 93
@@ -145,7 +149,9 @@ class JdbcOutput:
     def _fill(self, database: Database, digest: str | None) -> None:
         """Let the table hold the rows of the stage; it may do so already, when this snapshot was published last."""
         self._check_target(database)
-        if digest != self._target.attempt.digest or not self._holds_stage(database):
+        # Where values cannot be compared, the rows are written again.
+        may_hold = digest == self._target.attempt.digest and self._target.dialect.difference is not None
+        if not (may_hold and self._holds_stage(database)):
             self._move_rows(database)
 
     def _move_rows(self, database: Database) -> None:
@@ -156,6 +162,8 @@ class JdbcOutput:
         moved = database.execute(f"INSERT INTO {target.table} ({columns}) SELECT {columns} FROM {target.stage}")
         if moved != self.rows:
             raise target.make_error(f"{moved} rows arrived of {self.rows}")
+        if not self._holds_stage(database):
+            raise self._make_change_error(database)
 
     def _check_stage(self, database: Database) -> None:
         target = self._target
@@ -164,10 +172,8 @@ class JdbcOutput:
             raise target.make_error(f"{found} rows were staged of {self.rows}")
         if target.output.write_mode == "overwrite":
             return
-        condition, values = self._condition
-        (inside,) = database.query(f"SELECT COUNT(*) FROM {target.stage}{condition}", *values)[0]
-        if int(inside) != self.rows:
-            foreign = self.rows - int(inside)
+        foreign = self.rows - self._count_rows(database, target.stage)
+        if foreign:
             raise target.make_error(f"{foreign} rows belong to another period than {', '.join(target.periods)}")
 
     def _check_target(self, database: Database) -> None:
@@ -186,21 +192,46 @@ class JdbcOutput:
             raise target.make_error(f"the types of the table would change the values of {', '.join(changed[:8])}")
 
     def _holds_stage(self, database: Database) -> bool:
-        """Tell whether the table holds these very rows already, so that there is nothing to repeat."""
+        """Tell whether the table holds these very rows; where values cannot be compared, whether it holds as many."""
         target = self._target
-        if target.dialect.difference is None:
+        if self._count_rows(database, target.table) != self.rows:
             return False
+        return target.dialect.difference is None or not self._differs(database, target.output.columns)
+
+    def _count_rows(self, database: Database, table: str) -> int:
         condition, values = self._condition
-        (found,) = database.query(f"SELECT COUNT(*) FROM {target.table}{condition}", *values)[0]
-        if int(found) != self.rows:
-            return False
-        columns = target.columns
-        difference = (
-            f"SELECT COUNT(*) FROM (SELECT {columns} FROM {target.stage} {target.dialect.difference} "
-            f"SELECT {columns} FROM {target.table}{condition}) missing"
+        ((found,),) = database.query(f"SELECT COUNT(*) FROM {table}{condition}", *values)
+        return int(found)
+
+    def _differs(self, database: Database, columns: Sequence[Column]) -> bool:
+        """Tell whether the stage has rows that the table has not, or not as often, as far as these columns go."""
+        target = self._target
+        condition, values = self._condition
+        found = database.describe(target.table)
+        # What is no text may be kept as one: the database writes it in one way only.
+        compared = ", ".join(
+            f"CAST({name} AS {target.dialect.get_type('string')})" if found[column.name][0] in _TEXTS else name
+            for column in columns
+            for name in [target.dialect.quote(column.name)]
         )
-        (missing,) = database.query(difference, *values)[0]
-        return int(missing) == 0
+        difference = (
+            f"SELECT COUNT(*) FROM (SELECT {compared} FROM {target.stage} {target.dialect.difference} "
+            f"SELECT {compared} FROM {target.table}{condition}) missing"
+        )
+        ((missing,),) = database.query(difference, *values)
+        return int(missing) > 0
+
+    def _make_change_error(self, database: Database) -> JobError:
+        """Return the error of rows that were changed, hidden or added to on their way into the table."""
+        target = self._target
+        shown = self._count_rows(database, target.table)
+        if shown != self.rows:
+            reason = f"the table shows {shown} rows where {self.rows} were written"
+        else:
+            changed = [column.name for column in target.output.columns if self._differs(database, [column])]
+            reason = f"the table holds other values than were written to {', '.join(changed[:8]) or 'it'}"
+        hint = "see its triggers, rules, row policies and types, and a view's condition; it must keep rows as they are"
+        return target.make_error(reason, hint)
 
     @property
     def _condition(self) -> tuple[str, tuple[str, ...]]:

@@ -160,11 +160,11 @@ class JdbcTarget:
         except DatabaseError as failure:
             raise self.make_error(str(failure)) from None
 
-    def make_error(self, reason: str) -> JobError:
+    def make_error(self, reason: str, hint: str = "run it again: what was published already is found") -> JobError:
         """Return the error of a write that did not happen."""
         return JobError(
             "OUTPUT_003",
             f"writing to {self.output.destination.display} failed: {redact(reason).strip()}",
-            hint="run it again: what was published already is found",
+            hint=hint,
             mark=self.output.mark,
         )
