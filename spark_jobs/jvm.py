@@ -17,7 +17,7 @@ from spark_jobs.credentials import Credentials
 from spark_jobs.errors import JobError
 from spark_jobs.options import get_option
 from spark_jobs.redaction import redact
-from spark_jobs.storage import PARQUET_TAIL, Entry, get_data_length, join_uri, split_uri
+from spark_jobs.storage import PARQUET_TAIL, Entry, escape_pattern, get_data_length, join_uri, split_uri
 
 try:
     from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
@@ -59,7 +59,7 @@ def count_parquet_rows(spark: SparkSession, uri: str) -> int:
     """Return the number of rows of one Parquet file, as its footer says."""
     if is_connect(spark):
         # Spark answers this from the footer as well.
-        return spark.read.parquet(uri).count()
+        return spark.read.parquet(escape_pattern(uri)).count()
     jvm = _get_jvm(spark)
     with _as_os_errors():
         file = jvm.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(

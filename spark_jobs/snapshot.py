@@ -21,6 +21,7 @@ from urllib.parse import unquote, urlparse
 
 from spark_jobs.compiled_sql import check_plan
 from spark_jobs.errors import JobError
+from spark_jobs.storage import escape_pattern
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -350,7 +351,7 @@ def _read_bytes(spark: SparkSession, uri: str) -> bytes:
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise JobError("SNAPSHOT_001", f"the snapshot {uri} cannot be read: {reason}") from error
-    row = spark.read.format("binaryFile").load(uri).select("content").first()
+    row = spark.read.format("binaryFile").load(escape_pattern(uri)).select("content").first()
     if row is None:
         raise JobError("SNAPSHOT_001", f"there is no snapshot at {uri}")
     return bytes(row["content"])

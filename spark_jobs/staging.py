@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from spark_jobs.columns import quote_name
 from spark_jobs.options import PLAIN_NAMES
 from spark_jobs.plan_reading import find_host, is_reader, list_known, list_needed_by, list_users, sees_deleted
+from spark_jobs.storage import escape_pattern
 from spark_jobs.system_columns import name_values
 from spark_jobs.working import Part, WorkingDataset, find_origins, union
 
@@ -114,7 +115,7 @@ class Staging:
 
     def _read(self, uri: str, columns: Sequence[Column]) -> DataFrame:
         schema = ", ".join(f"{quote_name(column.name)} {column.type}" for column in columns)
-        return self.spark.read.schema(schema).parquet(uri)
+        return self.spark.read.schema(schema).parquet(escape_pattern(uri))
 
 
 def add_columns(part: Part, columns: Sequence[Column]) -> Part:

@@ -10,6 +10,7 @@ import ctypes
 import errno
 import hashlib
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -100,6 +101,11 @@ def get_local_path(uri: str) -> str:
     """Return the path that a local URI stands for; URIs are written as Hadoop takes them, without escapes."""
     path = uri.removeprefix("file:")
     return "/" + path.lstrip("/") if path.startswith("/") else path
+
+
+def escape_pattern(uri: str) -> str:
+    """Return an address to read in which no character stands for others: Spark takes those for patterns."""
+    return re.sub(r"[][{}*?\\]", r"\\\g<0>", uri)
 
 
 def open_storage(uri: str, spark: SparkSession | None = None) -> Storage:

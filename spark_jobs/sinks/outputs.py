@@ -25,7 +25,7 @@ from spark_jobs.sinks.jdbc import JdbcOutput
 from spark_jobs.sinks.jdbc_target import JdbcTarget
 from spark_jobs.sinks.path import PARQUET, FileTable, StagedFiles, make_write_error
 from spark_jobs.sinks.protocol import StagedOutput
-from spark_jobs.storage import Storage, digest_rows, is_local, join_uri, open_storage
+from spark_jobs.storage import Storage, digest_rows, escape_pattern, is_local, join_uri, open_storage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -171,7 +171,7 @@ class Output:
     def read_staged(self, staged: StagedFiles) -> DataFrame:
         """Return the staged Parquet rows, typed as the output's columns."""
         schema = ", ".join(f"{quote_name(column.name)} {column.type}" for column in self.operation.columns)
-        return self.spark.read.schema(schema).parquet(staged.uri)
+        return self.spark.read.schema(schema).parquet(escape_pattern(staged.uri))
 
     def _find_write_failure(self, failure: Exception) -> str | None:
         """Return what says that the files or the database refused the rows; None when it was something else."""

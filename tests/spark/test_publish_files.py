@@ -17,7 +17,7 @@ from spark_jobs.errors import JobError
 from spark_jobs.publish import Publication
 from spark_jobs.sinks import attempts
 from spark_jobs.snapshot import Destination
-from spark_jobs.storage import LocalStorage
+from spark_jobs.storage import LocalStorage, escape_pattern
 from tests.spark.publishing import make_output, make_rows, make_slice, make_snapshot, publish, read_names, stage
 
 pytestmark = pytest.mark.spark
@@ -159,14 +159,14 @@ def test_publish_in_other_format_is_read_back(spark: SparkSession, table: Path, 
 def test_registered_output_is_kept_as_a_slice_too(spark: SparkSession, tmp_path: Path, format_name: str) -> None:
     uri = tmp_path / "fx"
     destination = Destination("files", format_name, "lake/fx", uri=f"file://{uri}")
-    output = make_output(uri, destination=destination, slice=make_slice(tmp_path / "slices" / "fx"))
+    output = make_output(uri, destination=destination, slice=make_slice(tmp_path / "[slices]" / "fx"))
     (first,) = publish(spark, make_snapshot([output]), 1, [make_rows(spark, ["a", "b"], parts=2)])
     (second,) = publish(spark, make_snapshot([output]), 2, [make_rows(spark, ["c"])])
     assert first.slice is not None
     assert second.slice is not None
-    assert (first.slice.rows, read_names(spark, first.slice.uri)) == (2, ["a", "b"])
-    assert (second.slice.rows, read_names(spark, second.slice.uri)) == (1, ["c"])
-    assert Path(first.slice.uri).parent == tmp_path / "slices" / "fx" / "2026-01"
+    assert (first.slice.rows, read_names(spark, escape_pattern(first.slice.uri))) == (2, ["a", "b"])
+    assert (second.slice.rows, read_names(spark, escape_pattern(second.slice.uri))) == (1, ["c"])
+    assert Path(first.slice.uri).parent == tmp_path / "[slices]" / "fx" / "2026-01"
     assert not [name for name in os.listdir(Path(first.slice.uri).parent) if name.startswith(".")]
     assert first.registered_dataset == "fx_results"
 

@@ -15,7 +15,8 @@ from airflow_provider_runtime.core.job_package import build_job_package
 from spark_jobs.errors import JobError
 from spark_jobs.run_project import run_snapshot
 from spark_jobs.snapshot import parse_snapshot
-from tests.spark.plan_builders import PlanBuilder, memory, start
+from spark_jobs.storage import escape_pattern
+from tests.spark.plan_builders import PlanBuilder, files, memory, start
 from tests.spark.publishing import read_names
 
 pytestmark = pytest.mark.spark
@@ -68,6 +69,18 @@ def test_run_snapshot_publishes_and_reports(spark: SparkSession, tmp_path: Path)
     ]
     assert any(line.startswith("operation 10 update") for line in lines)
     assert lines[-1] == "published 2 rows to lake/fx"
+
+
+def test_rows_staged_in_a_folder_whose_name_is_a_pattern_are_read_back(spark: SparkSession, tmp_path: Path) -> None:
+    spark.createDataFrame([(1, "a"), (2, "b")], "id bigint, name string").write.parquet(str(tmp_path / "in"))
+    plan = start(COLUMNS, files(tmp_path / "in")).update(("name", "string", "upper(`@w`.`name`)"))
+    for table in ("usd [2026]", "{a,b} *?"):
+        plan.output("id", "name")
+        plan.operations[-1]["destination"] |= {"uri": f"file://{tmp_path}/{table}"}
+    report = run_snapshot(spark, plan.snapshot(), 1, progress=lambda _: None)
+    assert (report.error, [output.rows for output in report.outputs]) == (None, [2, 2])
+    for table in ("usd [2026]", "{a,b} *?"):
+        assert read_names(spark, escape_pattern(f"{tmp_path}/{table}")) == ["A", "B"]
 
 
 def test_run_snapshot_that_fails_publishes_nothing_and_reports_why(spark: SparkSession, tmp_path: Path) -> None:
