@@ -102,24 +102,29 @@ class StagingArea:
         self._storage.move(uri, self._own_aside)
         return self._own_aside
 
-    def recover(self, uri: str) -> None:
+    def recover(self, uri: str) -> bool:
         """Put back what an attempt has put aside and not replaced; what has been replaced is retired.
 
-        An older attempt may do the same, or may only now find out that it is over: whoever comes second finds nothing.
+        Return whether there was anything. An older attempt may do the same, or may only now find out that it is over:
+        whoever comes second finds nothing.
         """
         folder = self._find_aside(uri)
-        found = [join_uri(folder, entry.name) for entry in self._storage.list(folder)]
+        found = self._list_uris(folder)
         if not found:
-            return
-        if not self._storage.exists(uri):
-            # What an attempt has moved away itself was there last.
-            latest = self._own_aside if self._own_aside in found else found[-1]
+            return False
+        if self._storage.exists(uri):
+            for aside in found:
+                with contextlib.suppress(FileNotFoundError):
+                    self.retire(aside)
+        elif left := self._list_uris(folder):
+            # Looked for again: what was there last may be aside only now. What an attempt has moved itself was last.
+            latest = self._own_aside if self._own_aside in left else left[-1]
             with contextlib.suppress(FileNotFoundError, FileExistsError):
                 self._storage.move(latest, uri)
-            return
-        for aside in found:
-            with contextlib.suppress(FileNotFoundError):
-                self.retire(aside)
+        return True
+
+    def _list_uris(self, folder: str) -> list[str]:
+        return [join_uri(folder, entry.name) for entry in self._storage.list(folder)]
 
     def _find_aside(self, uri: str) -> str:
         """A period is put back by the runs of that period, the whole table by every run."""

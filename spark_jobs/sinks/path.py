@@ -120,8 +120,15 @@ class FileTable:
         if self.overwrite:
             self._swap_folder(self._wrap(staged_uri), self.uri)
         else:
-            self.storage.make_folder(self.uri)
+            self._make_table()
             self._swap_folder(staged_uri, self._period_uri)
+
+    def _make_table(self) -> None:
+        """Make the table's folder, unless it stands aside: then it is put back, or all other periods would be lost."""
+        while not self.storage.exists(self.uri):
+            if not self.area.recover(self.uri):
+                self.storage.make_folder(self.uri)
+                return
 
     def _wrap(self, staged_uri: str) -> str:
         """Make the staged period the only one of a staged table."""

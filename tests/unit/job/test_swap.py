@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -23,12 +24,22 @@ STORAGES = pytest.mark.parametrize("can_exchange", [True, False])
 class Publisher:
     """One attempt that stages texts and publishes them."""
 
-    def __init__(self, table: Path, token: int, *, overwrite: bool = False, can_exchange: bool = True) -> None:
+    def __init__(
+        self,
+        table: Path,
+        token: int,
+        *,
+        overwrite: bool = False,
+        can_exchange: bool = True,
+        project: str = "fx",
+        period: str = "2026-01",
+    ) -> None:
         self.storage = LocalStorage() if can_exchange else StorageWithoutExchange()
-        attempt = Attempt(token, "fx", "2026-01", "a" * 64)
+        attempt = Attempt(token, project, period, "a" * 64)
         self.area = StagingArea(self.storage, f"file://{table}", attempt)
-        self.table = FileTable(self.storage, self.area, f"file://{table}", "2026-01", overwrite, token)
+        self.table = FileTable(self.storage, self.area, f"file://{table}", period, overwrite, token)
         self.staged = join_uri(self.area.folder, "50")
+        self.published = False
         self._token = token
 
     def stage(self, text: str, files: int) -> None:
@@ -39,9 +50,15 @@ class Publisher:
 
     def run(self, text: str, files: int) -> None:
         self.area.claim()
+        self.table.recover()
         self.stage(text, files)
         self.table.publish(self.staged)
         self.area.empty()
+
+    def try_to_publish(self) -> None:
+        with contextlib.suppress(JobError, KeyboardInterrupt):
+            self.table.publish(self.staged)
+            self.published = True
 
 
 class StorageWithoutExchange(LocalStorage):
@@ -238,6 +255,39 @@ def test_other_periods_survive_a_change_of_the_write_mode_after_a_crash(
     next_one.table.recover()
     assert read_table(table) == ["january"]
     assert (table / "period=2025-12" / "part.txt").read_text() == "december"
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("case", ["the overwrite goes on", "the overwrite dies then", "the overwrite dies inside"])
+def test_periods_survive_an_overwrite_that_meets_a_publication_of_another_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str, step: str
+) -> None:
+    """One replaces all periods by its own, another one publishes a period, and either is interrupted by the other."""
+    others = {"period=2025-01", "period=2025-02"}
+    for position in range(100):
+        table = tmp_path / str(position)
+        for number in (1, 2):
+            Publisher(table, number, period=f"2025-0{number}").run("old", 1)
+        total = Publisher(table, 4, overwrite=True, can_exchange=False, project="total", period="2025-12")
+        month = Publisher(table, 3, can_exchange=False)
+        for publisher in (total, month):
+            publisher.area.claim()
+            publisher.stage("new", 1)
+        first, second = (month, total) if case == "the overwrite dies inside" else (total, month)
+        dies = crash if case == "the overwrite dies then" else lambda: None
+        if case == "the overwrite dies inside":
+            put_aside = total.area.put_aside
+            monkeypatch.setattr(total.area, "put_aside", lambda uri, put=put_aside: put(uri) and crash())
+        reached = call_at(monkeypatch, step, position, lambda it=second, dies=dies: (it.try_to_publish(), dies()))
+        first.try_to_publish()
+        monkeypatch.undo()
+        Publisher(table, 5, period="2026-02", can_exchange=False).run("next", 1)
+        found = set(os.listdir(table))
+        assert others & found == (set() if "period=2025-12" in found else others)
+        assert "period=2025-12" in found or (not total.published and (not month.published or "period=2026-01" in found))
+        if not reached:
+            return
+    pytest.fail("the publication never came to an end")
 
 
 def crash() -> None:
