@@ -90,6 +90,8 @@ class SqlRegistry(TransactionalRegistry):
                 if begin is not None:
                     connection.exec_driver_sql(begin)
             elif begin == "BEGIN IMMEDIATE":
+                # Whatever the database's default: who waited for the lock must see what its holder wrote.
+                connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
                 connection.exec_driver_sql(f"SET LOCAL lock_timeout = {int(self._patience_seconds * 1000)}")
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({ADVISORY_LOCK})")
             else:

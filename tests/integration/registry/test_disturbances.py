@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from typing import Any
 
+import psycopg
 import pytest
 
 from airflow_provider_runtime.core.errors import InfrastructureError, LeaseError, RuntimeProviderError
 from airflow_provider_runtime.core.registry.sql import open_registry
+from airflow_provider_runtime.core.registry.sql_store import SqlStore
 from airflow_provider_runtime.core.runs import keep_alive
 from tests.integration.postgres import start_postgres
 from tests.unit.registry.registry_cases import begin, make_start, make_write, read
@@ -74,4 +77,35 @@ def test_lock_while_a_run_is_under_way_is_told_to_its_holder_once(url: str, lock
         assert told.wait(10)
         time.sleep(0.1)
     assert [error.code for error in lost] == ["PERIOD_002"]
+    assert registry.list_datasets() == []
+
+
+@pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
+def test_who_waited_for_the_lock_of_a_year_sees_it_whatever_the_default_isolation(
+    postgres_url: str, isolation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with psycopg.connect(postgres_url.replace("+psycopg", ""), autocommit=True) as connection:
+        name = connection.info.dbname
+        connection.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = '{isolation}'")  # type: ignore[arg-type]
+    registry = open_registry(postgres_url)
+    attempt = begin(registry, make_start("a", lies_in=("2026-Q1", "2026")))
+    written = threading.Event()
+    put_period = SqlStore.put_period
+
+    def put_slowly(self: SqlStore, *arguments: Any) -> None:
+        put_period(self, *arguments)
+        written.set()
+        time.sleep(1.0)
+
+    monkeypatch.setattr(SqlStore, "put_period", put_slowly)
+    locking = threading.Thread(
+        target=open_registry(postgres_url).set_period_status,
+        args=("gregorian", "2026", "locked"),
+        kwargs={"who": "ann", "reason": "audit"},
+    )
+    locking.start()
+    assert written.wait(10)
+    with pytest.raises(RuntimeProviderError, match="PERIOD_002"):
+        registry.finish_attempt(attempt, [make_write()], {})
+    locking.join()
     assert registry.list_datasets() == []
