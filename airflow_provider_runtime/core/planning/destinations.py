@@ -19,6 +19,7 @@ from airflow_provider_runtime.core.suggest import suggest
 DEFAULT_SANDBOX = "sandbox"
 POSTGRES_NAME_BYTES = 63
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_OWN_TABLE = re.compile(r"(^|\.)(runtime_publish_ledger$|rt_stage_)", re.IGNORECASE)
 _STAGING = re.compile(r"(^|/)\.[^/]+\.runtime(/|$)", re.IGNORECASE)
 
 
@@ -186,11 +187,14 @@ def _check_path(path: str, key: str, *, is_bounded: bool = True) -> None:
 
 
 def _check_name(name: str, key: str) -> None:
-    """Refuse names of database tables that are empty or hold control characters."""
+    """Refuse names of database tables that are empty, hold control characters, or are those of the job's own."""
     if not name.strip():
         raise _UnresolvedError(f"the {key} is empty", key, f"write a {key}")
     if holds_control(name):
         raise _UnresolvedError(f"the {key} holds a control character", key, "remove it")
+    if _OWN_TABLE.search(name):
+        message = f"the {key} '{name}' is one of those in which runs keep what they stage and publish"
+        raise _UnresolvedError(message, key, f"write another {key}")
 
 
 def _check_kept(url: str, table: str) -> None:

@@ -811,6 +811,24 @@ OUTPUTS = [
         None,
         "destination.datasource_id",
     ),
+    *(
+        wrong(
+            f"own_table_{number}",
+            "OUTPUT_002",
+            output(destination=destination),
+            "keep what they stage and publish",
+            "another table",
+            "destination.table",
+        )
+        for number, destination in enumerate(
+            [
+                "{datasource_id: dwh, table: «runtime_publish_ledger}",
+                "{datasource_id: dwh, table: «finance.Runtime_Publish_Ledger}",
+                "{datasource_id: dwh, table: «rt_stage_0123456789_1_ab}",
+                "{type: jdbc, table: «runtime_publish_ledger, options: {url: 'jdbc:postgresql://db/dwh'}}",
+            ]
+        )
+    ),
     wrong(
         "neither_table_nor_path",
         "OUTPUT_002",
