@@ -22,6 +22,8 @@ class Dialect:
     lock_hint: str = ""
     difference: str | None = "EXCEPT ALL"
     """The set operation that keeps duplicates; None where there is none."""
+    schema_sql: str | None = None
+    """Asks for the schema that a quoted name without one leads to, when it is another than that of new tables."""
     session_sql: tuple[str, ...] = ()
     """Run when a connection begins."""
     writer_options: Mapping[str, str] = field(default_factory=dict)
@@ -63,6 +65,11 @@ _DIALECTS = {
         "postgresql",
         {**_STANDARD_TYPES, "string": "text", "timestamp": "timestamptz"},
         key_type="text",
+        # With the usual search path "$user", public a user may have a schema, and the table be in `public`.
+        schema_sql=(
+            "SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+            "WHERE c.oid = to_regclass(?) AND n.nspname <> current_schema()"
+        ),
         # A writer that was stopped inside a transaction must not hold its locks for ever.
         session_sql=(
             "SET idle_in_transaction_session_timeout = '30s'",

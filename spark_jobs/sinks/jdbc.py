@@ -45,8 +45,8 @@ class JdbcOutput:
 
     def claim(self) -> None:
         """Become the newest attempt in the ledger, remove what older ones left, and make the stage table."""
-        target = self._target
-        with target.explained(), target.connect() as database:
+        with self._target.explained(), self._target.connect() as database:
+            target = self._target = self._target.resolve(database)
             make_ledger(target, database)
             for key in (self._table_key, self._key):
                 add_row(target, database, key)

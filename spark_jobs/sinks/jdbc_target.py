@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from spark_jobs.credentials import Credentials
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from spark_jobs.snapshot import OutputOperation
 
 LEDGER = "runtime_publish_ledger"
+STAGE = "rt_stage_"
+_OWN_TABLE = re.compile(rf"(^|\.)({LEDGER}$|{STAGE})", re.IGNORECASE)
 # Options of the plan that are Spark's own; all others are the driver's connection properties.
 _SPARK_OPTIONS = frozenset(
     {"url", "dbtable", "query", "driver", "numpartitions", "batchsize", "fetchsize", "isolationlevel", "truncate"}
@@ -40,6 +43,8 @@ class JdbcTarget:
     periods: tuple[str, ...]
     """Values of `_period` that this run replaces: its own, and those of the finer periods it was read from."""
     read_credentials: Callable[[], Credentials]
+    found_schema: str | None = None
+    """Where a name without a schema leads to, when that is not where new tables go."""
 
     @property
     def url(self) -> str:
@@ -53,9 +58,9 @@ class JdbcTarget:
 
     @property
     def schema(self) -> str | None:
-        """The schema, when the table's name has one."""
+        """The schema, when the table's name has one or leads to one; the ledger and stage tables are there too."""
         head, dot, _ = self._table.partition(".")
-        return head if dot else None
+        return head if dot else self.found_schema
 
     @property
     def name(self) -> str:
@@ -67,6 +72,9 @@ class JdbcTarget:
         table = self.output.destination.table
         if table is None:
             raise JobError("OUTPUT_002", "a JDBC destination names no table", mark=self.output.mark)
+        if _OWN_TABLE.search(table):
+            message = f"the table '{table}' is one of those in which runs keep what they stage and publish"
+            raise JobError("OUTPUT_002", message, hint="write to a table of another name", mark=self.output.mark)
         return table
 
     @property
@@ -83,7 +91,7 @@ class JdbcTarget:
     def stage_prefix(self) -> str:
         """What the names of all stage tables of this table, project and period begin with."""
         key = "\0".join([self.name, self.attempt.project_id, self.attempt.period])
-        return f"rt_stage_{hashlib.sha256(key.encode()).hexdigest()[:10]}_"
+        return f"{STAGE}{hashlib.sha256(key.encode()).hexdigest()[:10]}_"
 
     @property
     def stage_name(self) -> str:
@@ -107,6 +115,12 @@ class JdbcTarget:
         return ", ".join(
             f"{dialect.quote(column.name)} {dialect.get_type(column.type)}" for column in self.output.columns
         )
+
+    def resolve(self, database: Database) -> JdbcTarget:
+        """Return this target in the schema where the database finds its table."""
+        sql = self.dialect.schema_sql
+        found = database.query(sql, self.table) if sql is not None and self.schema is None else []
+        return replace(self, found_schema=str(found[0][0])) if found else self
 
     def has_table(self, database: Database, name: str) -> bool:
         """Tell whether there is such a table beside the output's."""
