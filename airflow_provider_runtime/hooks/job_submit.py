@@ -79,6 +79,13 @@ class JobSubmitHook(SparkSubmitHook):
             self._yarn_track_via_rm_api = True
         return known
 
+    def take_up(self, external_id: str) -> None:
+        """Know a job that was submitted before, by the id that the Spark provider stored, so that it can be stopped."""
+        if self.is_yarn:
+            self._yarn_application_id = external_id
+        elif self.is_kubernetes:
+            self._kubernetes_driver_pod = external_id.rpartition(":")[2]
+
     def submit(self, application: str = "", **kwargs: Any) -> str | None:
         """Submit the job, and close the pipe that its log came through."""
         try:

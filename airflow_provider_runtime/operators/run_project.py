@@ -69,6 +69,14 @@ class _Execution:
         return f"{self.hook.settings.snapshot_store}/reports/{self.snapshot.sha256}/{token}.json"
 
 
+@dataclass(frozen=True)
+class _EarlierJob:
+    """The job that an earlier try has submitted to a cluster, and the token of its attempt."""
+
+    external_id: str
+    token: int
+
+
 class RunProjectOperator(SparkSubmitOperator):
     """Executes the snapshot that a ResolveOperator wrote.
 
@@ -194,9 +202,13 @@ class RunProjectOperator(SparkSubmitOperator):
         self._hook = self._get_hook()
         self._refuse_impossible_mode()
         self._refuse_secrets_on_clusters(execution)
-        token = self._find_running_token(context, execution) if self._is_durable else None
-        execution.resumed = token is not None
-        return self._take_attempt(context, execution, token)
+        earlier = self._find_earlier_job(context, execution) if self._is_durable else None
+        try:
+            return self._take_attempt(context, execution, earlier)
+        except RuntimeProviderError as error:
+            if earlier is not None and not error.retryable:
+                self._stop_earlier(context, earlier)
+            raise
 
     def _refuse_impossible_mode(self) -> None:
         """Spark would say so too, after a start of Java and in words that a retry would follow."""
@@ -219,14 +231,13 @@ class RunProjectOperator(SparkSubmitOperator):
     def _is_durable(self) -> bool:
         return bool(self.durable) and isinstance(self._hook, JobSubmitHook) and self._hook.is_cluster_mode
 
-    def _find_running_token(self, context: Context, execution: _Execution) -> int | None:
+    def _find_earlier_job(self, context: Context, execution: _Execution) -> _EarlierJob | None:
         store = context.get("task_state_store")
-        if store is None or not store.get(self.external_id_key):
-            return None
-        token = store.get(f"attempt_token:{execution.suffix}")
-        return int(str(token)) if token else None
+        job = store.get(self.external_id_key) if store is not None else None
+        token = store.get(f"attempt_token:{execution.suffix}") if store is not None and job else None
+        return _EarlierJob(str(job), int(str(token))) if token else None
 
-    def _take_attempt(self, context: Context, execution: _Execution, resume_token: int | None = None) -> Attempt:
+    def _take_attempt(self, context: Context, execution: _Execution, earlier: _EarlierJob | None = None) -> Attempt:
         from airflow_provider_runtime.core.runs import begin_attempt
 
         attempt = begin_attempt(
@@ -236,16 +247,41 @@ class RunProjectOperator(SparkSubmitOperator):
             snapshot_uri=execution.snapshot_uri,
             invocation=execution.invocation,
             durable=self._is_durable,
-            resume_token=resume_token,
+            resume_token=earlier.token if earlier else None,
         )
+        execution.resumed = earlier is not None and earlier.token == attempt.token
+        store = context.get("task_state_store")
+        if earlier is not None and store is not None and not execution.resumed:
+            self._stop_earlier(context, earlier)
+            # Before the new token is written down: the old job must never be taken for the new attempt's.
+            for key in (self.external_id_key, self._K8S_DRIVER_STATUS_KEY):
+                store.delete(key)
         execution.attempt = attempt
         self.report_uri = execution.report_uri
         self._set_application(execution)
-        store = context.get("task_state_store")
+        if earlier is not None and execution.resumed:
+            self._know(earlier)
         if self._is_durable and store is not None:
             store.set(f"attempt_token:{execution.suffix}", str(attempt.token))
         self.log.info("attempt %s of snapshot %s", attempt.token, execution.snapshot.sha256[:12])
         return attempt
+
+    def _know(self, earlier: _EarlierJob) -> None:
+        """Let `on_kill` stop a job that an earlier try has submitted."""
+        assert isinstance(self._hook, JobSubmitHook)
+        self._hook.take_up(earlier.external_id)
+
+    def _stop_earlier(self, context: Context, earlier: _EarlierJob) -> None:
+        """Stop a job that nobody will follow any more, if it goes on."""
+        try:
+            goes_on = self.is_job_active(self.get_job_status(earlier.external_id, context))
+        except Exception:
+            self.log.exception("nobody can say whether the job %s goes on", earlier.external_id)
+            return
+        if goes_on:
+            self.log.warning("the job %s goes on and nobody will follow it: it is stopped", earlier.external_id)
+            self._know(earlier)
+            self.on_kill()
 
     def _set_application(self, execution: _Execution) -> None:
         from airflow_provider_runtime.core.job_package import build_job_package
@@ -285,7 +321,6 @@ class RunProjectOperator(SparkSubmitOperator):
         """Submit anew; a job that was to be taken up again and is gone gets a new attempt first."""
         execution = self._execution
         if execution is not None and execution.resumed:
-            execution.resumed = False
             execution.alive.close()
             self._take_attempt(context, execution)
             execution.alive.enter_context(self._keep_alive(execution))

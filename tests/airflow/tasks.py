@@ -58,6 +58,9 @@ class FakeStore:
     def set(self, key: str, value: Any) -> None:
         self.values[key] = value
 
+    def delete(self, key: str) -> None:
+        self.values.pop(key, None)
+
 
 class FakeEvent:
     """An outlet's event that collects what it was given."""

@@ -152,6 +152,31 @@ def test_kubernetes_driver_is_followed_through_the_api_and_taken_up_again(
     assert len(spark.calls) == 2
 
 
+def test_kubernetes_driver_that_a_task_has_taken_up_can_be_stopped(
+    home: Path, spark: FakeSpark, monkeypatch: pytest.MonkeyPatch, kube: Kube
+) -> None:
+    connect(monkeypatch, KUBERNETES, **{"deploy-mode": "cluster", "namespace": "books"})
+    task = FakeTask()
+    pins = ResolveOperator(task_id="resolve", project="fx-close").execute(task.context("resolve"))
+
+    def die(operator: RunProjectOperator, *_: object) -> str:
+        operator.on_kill()
+        raise KeyboardInterrupt
+
+    deleted: list[str | None] = []
+    hook = hook_module.SparkSubmitHook
+    monkeypatch.setattr(hook, "_delete_driver_pod", lambda self: deleted.append(self._kubernetes_driver_pod))
+    monkeypatch.setattr(RunProjectOperator, "poll_until_complete", die)
+    monkeypatch.setattr(RunProjectOperator, "_record_failure", lambda *_: None)
+    monkeypatch.setenv("FAKE_SUBMIT_SAYS", "pod name: fx-1a2b-driver")
+    for _ in range(2):
+        kube.phases = ["Running"]
+        with pytest.raises(KeyboardInterrupt):
+            RunProjectOperator(task_id="run", snapshot=pins).execute(task.context())
+    assert len(spark.calls) == 1
+    assert deleted == ["fx-1a2b-driver"] * 2
+
+
 def test_kubernetes_without_a_namespace_is_followed_by_the_log(
     home: Path, spark: FakeSpark, monkeypatch: pytest.MonkeyPatch, kube: Kube
 ) -> None:

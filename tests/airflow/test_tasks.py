@@ -1,20 +1,14 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from functools import partial
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.providers.apache.spark.hooks import spark_submit
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 from airflow.sdk.exceptions import AirflowRescheduleException
 
-from airflow_provider_runtime.core import runs
 from airflow_provider_runtime.core.registry.sql import open_registry
 from airflow_provider_runtime.operators.resolve import ResolveOperator
 from airflow_provider_runtime.operators.run_project import RunProjectOperator
@@ -247,122 +241,6 @@ def test_credential_reaches_the_driver_in_its_environment_alone(
     assert not [path for path in files if b"canary" in path.read_bytes()]
 
 
-# YARN in cluster mode, with a stub of the resource manager
-
-
-class ResourceManager(BaseHTTPRequestHandler):
-    answers = ("FINISHED", "SUCCEEDED")
-    asked = 0
-
-    def do_GET(self) -> None:
-        type(self).asked += 1
-        state, final = ("RUNNING", "UNDEFINED") if self.asked == 1 else self.answers
-        body = {"app": {"state": state, "finalStatus": final, "diagnostics": ""}}
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.end_headers()
-        self.wfile.write(json.dumps(body).encode())
-
-    def log_message(self, *_: Any) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture
-def yarn(spark: FakeSpark, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[ResourceManager]]:
-    handler = type("Handler", (ResourceManager,), {})
-    with HTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        extra = {
-            "deploy-mode": "cluster",
-            "yarn_resourcemanager_webapp_address": f"http://127.0.0.1:{server.server_port}",
-        }
-        connection = {"conn_type": "spark", "host": "yarn", "extra": extra}
-        monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))
-        monkeypatch.setenv("HADOOP_CONF_DIR", "/nowhere")
-        monkeypatch.setattr(spark_submit.time, "sleep", lambda _: None)
-        yield handler
-        server.shutdown()
-
-
-def die_while_following(task: FakeTask, pins: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The worker dies while it follows the job: nothing is told to the registry."""
-    with monkeypatch.context() as patch:
-        patch.setattr(RunProjectOperator, "poll_until_complete", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        patch.setattr(RunProjectOperator, "_record_failure", lambda *_: None)
-        with pytest.raises(KeyboardInterrupt):
-            run(task, pins)
-
-
-def test_cluster_job_is_followed_and_taken_up_again(
-    yarn: type[ResourceManager], spark: FakeSpark, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    task = FakeTask()
-    pins = resolve(task)
-    die_while_following(task, pins, monkeypatch)
-
-    assert run(task, pins)["status"] == "succeeded"
-    assert len(spark.calls) == 1
-    assert any(key.startswith("spark_job_id:0:") for key in task.store.values)
-
-
-def test_cluster_job_that_failed_is_submitted_anew_by_the_retry(
-    yarn: type[ResourceManager], spark: FakeSpark, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    task = FakeTask()
-    pins = resolve(task)
-    yarn.answers = ("FINISHED", "FAILED")
-    with monkeypatch.context() as patch:
-        patch.setenv("FAKE_SUBMIT_SILENT", "1")
-        with pytest.raises(AirflowException, match="INFRA_001"):
-            run(task, pins)
-    submit = RunProjectOperator.submit_job
-
-    def succeed(operator: RunProjectOperator, context: Any) -> str | None:
-        yarn.answers = ("FINISHED", "SUCCEEDED")
-        return submit(operator, context)
-
-    monkeypatch.setattr(RunProjectOperator, "submit_job", succeed)
-    assert run(task, pins)["status"] == "succeeded"
-    assert len(spark.calls) == 2
-    assert spark.attempts[0] < spark.attempts[1]
-
-
-def test_cluster_job_that_could_not_be_asked_for_is_taken_up_by_the_retry(
-    home: Path, yarn: type[ResourceManager], spark: FakeSpark, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    task = FakeTask()
-    pins = resolve(task)
-    with monkeypatch.context() as patch:
-        silence = AirflowException("the resource manager does not answer")
-        patch.setattr(RunProjectOperator, "poll_until_complete", lambda *_: (_ for _ in ()).throw(silence))
-        with pytest.raises(AirflowException, match="does not answer"):
-            run(task, pins)
-
-    assert run(task, pins)["status"] == "succeeded"
-    assert len(spark.calls) == 1
-    (found,) = open_registry(f"sqlite:///{home}/.runtime/registry.db").list_runs()
-    assert (found.status, found.attempt, found.error) == ("succeeded", 1, None)
-
-
-def test_job_submitted_anew_keeps_its_own_lease(
-    yarn: type[ResourceManager], spark: FakeSpark, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The heart must beat for the new attempt: one for the old attempt would have the new job stopped."""
-    task = FakeTask()
-    pins = resolve(task)
-    die_while_following(task, pins, monkeypatch)
-    yarn.asked, yarn.answers = 1, ("FINISHED", "FAILED")
-    stopped: list[bool] = []
-    monkeypatch.setattr(runs, "keep_alive", partial(runs.keep_alive, interval_seconds=0.02))
-    monkeypatch.setattr(RunProjectOperator, "on_kill", lambda _: stopped.append(True))
-    monkeypatch.setattr(RunProjectOperator, "poll_until_complete", lambda *_: threading.Event().wait(0.5))
-
-    assert run(task, pins)["status"] == "succeeded"
-    assert len(spark.calls) == 2
-    assert not stopped
-
-
 def test_retry_of_a_run_whose_end_airflow_never_heard_of_tells_it_whole(
     home: Path, spark: FakeSpark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -379,32 +257,3 @@ def test_retry_of_a_run_whose_end_airflow_never_heard_of_tells_it_whole(
     assert [output["registered_version"] for output in report["outputs"] if output["registered_dataset"]] == [1]
     assert task.events[asset].partition_keys == {"2026-01"}
     assert task.events[asset].extra["version"] == 1
-
-
-def test_cluster_job_runs_anew_after_a_clear(yarn: type[ResourceManager], spark: FakeSpark) -> None:
-    task = FakeTask()
-    pins = resolve(task)
-    run(task, pins)
-    task.clear_number = 1
-
-    run(task, pins)
-
-    assert len(spark.calls) == 2
-    assert spark.attempts[0] < spark.attempts[1]
-
-
-def test_cluster_mode_refuses_airflow_credentials(
-    yarn: type[ResourceManager], home: Path, spark: FakeSpark, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AIRFLOW_CONN_LEDGER", json.dumps({"conn_type": "generic", "password": "canary"}))
-    source = home / "catalog" / "fx_close" / "sources.yaml"
-    source.write_text(
-        source.read_text().replace("id: warehouse\n", "id: warehouse\n  credential_ref: airflow://ledger\n")
-    )
-    task = FakeTask()
-
-    with pytest.raises(AirflowFailException, match="CATALOG_004"):
-        run(task, resolve(task))
-    with pytest.raises(AirflowFailException, match="CATALOG_004"):
-        resolve(task, deploy_mode="cluster")
-    assert spark.calls == []
