@@ -2,6 +2,7 @@
 
     <parent>/.<table>.runtime/staging/<run>/<token>-<nonce>/claimed/   an attempt, and ...
     <parent>/.<table>.runtime/staging/<run>/<token>-<nonce>/<seq>/     ... what it has staged
+    <parent>/.<table>.runtime/fences/<run>/<token>/                    the newest attempt of a run that was swept
     <parent>/.<table>.runtime/retired/<millis>-<nonce>/                what was replaced, kept a while for its readers
     <parent>/.<table>.runtime/aside/<run or table>/<number>-<nonce>/   what is replaced where that takes two renames
 
@@ -65,6 +66,7 @@ class StagingArea:
         self._attempts = join_uri(hidden, "staging", attempt.run_key)
         self._retired = join_uri(hidden, "retired")
         self._staging = join_uri(hidden, "staging")
+        self._fences = join_uri(hidden, "fences")
         self._aside = join_uri(hidden, "aside")
         self._own_aside = ""
         self.folder = join_uri(self._attempts, attempt.name)
@@ -73,7 +75,10 @@ class StagingArea:
     def claim(self) -> None:
         """Become the newest attempt here, and make what older attempts have staged useless to them."""
         self._storage.make_folder(self._mark)
-        for other in self.check():
+        others = self.check()
+        # A sweep makes the fence before it removes the attempts, so that one of the two is found.
+        self._refuse_if_newer(self._storage.list(join_uri(self._fences, self._attempt.run_key)))
+        for other in others:
             aside = join_uri(self._retired, _name_retired())
             self._storage.make_folder(self._retired)
             try:
@@ -85,13 +90,16 @@ class StagingArea:
     def check(self) -> list[Entry]:
         """Return the older attempts; RUN_002 when a newer one is known here, or has taken the staged files away."""
         others = self._list_others()
-        newer = [token for token in map(_read_token, others) if token > self._attempt.token]
-        if newer:
-            self.release()
-            raise make_replaced_error(self._attempt.token, max(newer))
+        self._refuse_if_newer(others)
         if not self._storage.exists(self._mark):
             raise make_replaced_error(self._attempt.token)
         return others
+
+    def _refuse_if_newer(self, others: list[Entry]) -> None:
+        newest = max(map(_read_token, others), default=0)
+        if newest > self._attempt.token:
+            self.release()
+            raise make_replaced_error(self._attempt.token, newest)
 
     def put_aside(self, uri: str) -> str:
         """Move what is about to be replaced out of sight, to where `recover` looks for it; return its address there."""
@@ -138,12 +146,15 @@ class StagingArea:
         self._hide_files(aside)
 
     def sweep(self) -> None:
-        """Remove what was retired or abandoned long ago."""
+        """Remove what was retired or abandoned long ago; of an abandoned run its newest token stays as a fence."""
         for entry in self._storage.list(self._retired):
             if _get_retired_age(entry) > RETIRED_SECONDS:
                 self._storage.delete(join_uri(self._retired, entry.name))
         for run in self._storage.list(self._staging):
             if run.age_seconds > ABANDONED_SECONDS and run.name != self._attempt.run_key:
+                attempts = self._storage.list(join_uri(self._staging, run.name))
+                newest = max(map(_read_token, attempts), default=0)
+                self._storage.make_folder(join_uri(self._fences, run.name, f"{newest:020d}"))
                 self._storage.delete(join_uri(self._staging, run.name))
 
     def empty(self) -> None:

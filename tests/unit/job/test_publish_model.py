@@ -216,7 +216,7 @@ def look(files: Files) -> frozenset[str]:
 def explore(setting: Setting, writers: int, crashes: int, losses: int, switches: int | None = None) -> tuple[int, int]:
     old = {f"{PERIOD}/old-{index}.parquet": f"o{index}" for index in range(setting.files)}
     start = World(
-        {"file:///lake": None, **old},
+        {"file:///lake": None, TABLE: None, **old},
         tuple(run_attempt(setting, number, ()) for number in range(writers)),
         crashes,
         losses,

@@ -201,6 +201,20 @@ def test_older_attempt_that_begins_late_is_refused_and_leaves_nothing(tmp_path: 
     assert not Path(older.area.folder.removeprefix("file://")).exists()
 
 
+def test_older_attempt_is_refused_when_the_newer_one_was_swept_long_ago(tmp_path: Path) -> None:
+    Publisher(tmp_path / "fx", 5).run("new", 1)
+    (swept,) = (tmp_path / ".fx.runtime" / "staging").iterdir()
+    os.utime(swept, (0, 0))
+    Publisher(tmp_path / "fx", 6, period="2026-02").area.sweep()
+    assert not swept.exists()
+    older = Publisher(tmp_path / "fx", 4)
+    with pytest.raises(JobError, match="RUN_002"):
+        older.area.claim()
+    assert not Path(older.area.folder.removeprefix("file://")).exists()
+    Publisher(tmp_path / "fx", 7).run("newest", 1)
+    assert read_table(tmp_path / "fx") == ["newest"]
+
+
 def test_second_driver_with_the_same_token_replaces_the_first(tmp_path: Path) -> None:
     first, second = Publisher(tmp_path / "fx", 4), Publisher(tmp_path / "fx", 4)
     first.area.claim()
