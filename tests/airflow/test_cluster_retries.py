@@ -15,7 +15,7 @@ from airflow.providers.apache.spark.hooks import spark_submit
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_provider_runtime.core import runs
-from airflow_provider_runtime.core.registry.ports import Registry
+from airflow_provider_runtime.core.registry.ports import Registry, RunStart
 from airflow_provider_runtime.core.registry.sql import open_registry
 from airflow_provider_runtime.operators.run_project import RunProjectOperator
 from tests.airflow.tasks import FakeSpark, FakeTask
@@ -116,6 +116,64 @@ def test_cluster_job_that_failed_is_submitted_anew_by_the_retry(
     assert run(task, pins)["status"] == "succeeded"
     assert len(spark.calls) == 2
     assert spark.attempts[0] < spark.attempts[1]
+
+
+def test_retry_after_a_try_that_could_not_write_its_token_down_runs_anew(
+    yarn: type[ResourceManager], spark: FakeSpark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = FakeTask()
+    pins = resolve(task)
+    yarn.answers = ("FINISHED", "FAILED")
+    with monkeypatch.context() as patch:
+        patch.setenv("FAKE_SUBMIT_SILENT", "1")
+        with pytest.raises(AirflowException, match="INFRA_001"):
+            run(task, pins)
+    first = spark.attempts[0]
+    remember = task.store.set
+
+    def fail(key: str, value: Any) -> None:
+        if key.startswith("attempt_token") and value != str(first):
+            raise RuntimeError("the API server does not answer")
+        remember(key, value)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(task.store, "set", fail)
+        with pytest.raises(AirflowException):
+            run(task, pins)
+    assert len(spark.calls) == 1
+
+    def follow(*_: object) -> None:
+        """The new job has written its report."""
+
+    monkeypatch.setattr(RunProjectOperator, "poll_until_complete", follow)
+    assert run(task, pins)["status"] == "succeeded"
+    assert (len(spark.calls), yarn.killed) == (2, 0)
+
+
+def test_retry_after_another_run_that_published_nothing_stops_the_old_job_and_runs_anew(
+    home: Path, yarn: type[ResourceManager], spark: FakeSpark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = FakeTask()
+    pins = resolve(task)
+    silence = AirflowException("the resource manager does not answer")
+    with monkeypatch.context() as patch:
+        patch.setattr(RunProjectOperator, "poll_until_complete", lambda *_: (_ for _ in ()).throw(silence))
+        with pytest.raises(AirflowException, match="does not answer"):
+            run(task, pins)
+    fail_another_run(open_books(home))
+
+    monkeypatch.setattr(RunProjectOperator, "poll_until_complete", lambda *_: None)
+    assert run(task, pins)["status"] == "succeeded"
+    assert (len(spark.calls), yarn.killed) == (2, 1)
+    assert spark.attempts[0] < spark.attempts[1]
+
+
+def fail_another_run(registry: Registry) -> None:
+    """Another snapshot takes the lease of the project and period, and publishes nothing."""
+    (run,) = registry.list_runs()
+    start = RunStart("b" * 64, "other", run.project_id, run.project_name, 1, run.calendar, run.period, run.level)
+    attempt = registry.begin_attempt(start, holder="elsewhere/1/1")
+    registry.fail_attempt(attempt, {"code": "DATA_001", "message": "gone"})
 
 
 def test_cluster_job_that_could_not_be_asked_for_is_taken_up_by_the_retry(

@@ -56,11 +56,12 @@ def begin(
     now = store.now_millis()
     lease = store.find_lease(start.project_id, start.period)
     if resume_token is not None:
-        if lease is None or run is None or not _can_resume(lease, run, start.snapshot_sha256, resume_token):
+        if lease and run and _can_resume(lease, run, start.snapshot_sha256, resume_token):
+            store.put_run(replace(run, status="running", finished_at=None, error=None, report=None))
+            store.put_lease(_lengthen(replace(lease, holder=holder, state="held"), now, lease_seconds))
+            return _make_attempt(start, lease.token, run.attempt, holder, lease_seconds)
+        if run is None or not _may_begin_anew(store, start, run):
             raise LeaseError(_describe_replaced(start.project_name, start.period, lease, resume_token))
-        store.put_run(replace(run, status="running", finished_at=None, error=None, report=None))
-        store.put_lease(_lengthen(replace(lease, holder=holder, state="held"), now, lease_seconds))
-        return _make_attempt(start, lease.token, run.attempt, holder, lease_seconds)
     if lease is not None and lease.snapshot_sha256 != start.snapshot_sha256 and lease.state == "held":
         if is_alive(lease, now):
             return _refuse(store, start, lease, now, lease_seconds)
@@ -175,12 +176,22 @@ def _can_resume(lease: LeaseRow, run: RunRecord, snapshot_sha256: str, token: in
     return _holds(replace(lease, state="held") if was_given_back else lease, snapshot_sha256, token)
 
 
+def _may_begin_anew(store: Store, start: RunStart, run: RunRecord) -> bool:
+    """Tell whether nobody but this invocation has begun the run since, and no other run has published."""
+    if start.invocation is None or run.invocation != start.invocation:
+        return False
+    others = store.list_runs(start.project_id, start.period, None)
+    return not any(
+        other.published_at is not None and other.published_at >= run.started_at
+        for other in others
+        if other.snapshot_sha256 != run.snapshot_sha256
+    )
+
+
 def _is_answered(run: RunRecord, start: RunStart, resume_token: int | None) -> bool:
     if run.status != "succeeded":
         return False
-    if resume_token is not None:
-        return run.token == resume_token
-    return start.invocation is not None and run.invocation == start.invocation
+    return run.token == resume_token or (start.invocation is not None and run.invocation == start.invocation)
 
 
 def _refuse(store: Store, start: RunStart, lease: LeaseRow, now: int, lease_seconds: float) -> LeaseError:

@@ -208,7 +208,9 @@ class Registry(Protocol):
     ) -> Attempt:
         """Take the lease of the run's project and period, or raise RUN_001, PERIOD_002 or CATALOG_005.
 
-        With `resume_token` the attempt with that token goes on (its job still runs); RUN_002 when it was replaced.
+        With `resume_token` the attempt with that token goes on (its job still runs). When that cannot be, because of a
+        newer attempt of the same invocation or of a run that published nothing, a new attempt is taken; when another
+        has replaced it, RUN_002.
         """
 
     def heartbeat(self, attempt: Attempt) -> None:

@@ -89,6 +89,41 @@ class RegistryCases:
         with pytest.raises(LeaseError, match="RUN_002"):
             begin(registry, make_start("a"), resume_token=first.token)
 
+    def test_invocation_that_has_replaced_its_own_attempt_takes_another(self, registry: Registry) -> None:
+        start = make_start("a", invocation="dag/task/0")
+        first = begin(registry, start)
+        second = begin(registry, start)
+        third = begin(registry, start, resume_token=first.token)
+        assert third.token > second.token
+        registry.finish_attempt(third, [make_write()], {"rows_in": 7})
+        lost = begin(registry, start, resume_token=first.token)
+        assert (lost.token, lost.published is not None) == (third.token, True)
+        with pytest.raises(LeaseError, match="RUN_002"):
+            begin(registry, replace(start, invocation="dag/task/1"), resume_token=first.token)
+
+    def test_attempt_replaced_by_a_run_that_published_nothing_is_followed_by_a_new_one(
+        self, registry: Registry
+    ) -> None:
+        start = make_start("a", invocation="dag/task/0")
+        first = begin(registry, start)
+        registry.fail_attempt(first, {"code": "INFRA_001", "message": "could not be asked"})
+        other = begin(registry, make_start("b"))
+        with pytest.raises(LeaseError, match="RUN_001"):
+            begin(registry, start, resume_token=first.token)
+        registry.fail_attempt(other, {"code": "DATA_001", "message": "gone"})
+        again = begin(registry, start, resume_token=first.token)
+        assert again.token > other.token
+        registry.heartbeat(again)
+
+    def test_attempt_replaced_by_a_run_that_published_stays_replaced(self, registry: Registry) -> None:
+        start = make_start("a", invocation="dag/task/0")
+        first = begin(registry, start)
+        registry.fail_attempt(first, {"code": "INFRA_001", "message": "could not be asked"})
+        registry.finish_attempt(begin(registry, make_start("b")), [make_write()], {})
+        registry.fail_attempt(begin(registry, make_start("c")), {"code": "DATA_001", "message": "gone"})
+        with pytest.raises(LeaseError, match="RUN_002"):
+            begin(registry, start, resume_token=first.token)
+
     def test_failed_attempt_frees_the_lease_and_keeps_the_error(self, registry: Registry) -> None:
         attempt = begin(registry, make_start("a"))
         assert registry.fail_attempt(attempt, {"code": "DATA_001", "message": "gone"}) is True
