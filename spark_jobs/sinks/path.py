@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 PARQUET = "parquet"
+# Spark's own format ends with milliseconds.
+_EXACT_TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
 FORMAT_DEFAULTS: Mapping[str, Mapping[str, str]] = {
     # A quote inside quotes is doubled, as other readers expect it, and spaces are part of a text.
     "csv": {
@@ -32,8 +34,9 @@ FORMAT_DEFAULTS: Mapping[str, Mapping[str, str]] = {
         "escape": '"',
         "ignoreLeadingWhiteSpace": "false",
         "ignoreTrailingWhiteSpace": "false",
+        **_EXACT_TIMES,
     },
-    "json": {"ignoreNullFields": "false"},
+    "json": {"ignoreNullFields": "false", **_EXACT_TIMES},
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import duckdb
@@ -79,6 +80,20 @@ def test_texts_are_read_back_exactly_by_ourselves(spark: SparkSession, tmp_path:
     rows = run(spark, start(columns, location).output("id", "note", "ok")).rows(10)
     assert {row[0]: row[1] for row in rows} == TEXTS
     assert {row[2] for row in rows} == {None}
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_timestamps_keep_their_microseconds(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    columns = (Column("id", "string"), Column("at", "timestamp"))
+    output = make_output(tmp_path / "out", columns=columns, columns_after=columns)
+    output = replace(output, destination=replace(output.destination, format=kind))
+    frame = spark.sql("SELECT 'a' id, TIMESTAMP '2026-01-31 23:59:59.123456' at").coalesce(1)
+    publish(spark, make_snapshot([output]), 1, [frame])
+    (file,) = (tmp_path / "out" / "period=2026-01").iterdir()
+    assert "2026-01-31T23:59:59.123456Z" in file.read_text("utf-8")
+    location = files(file, kind)
+    plan = start([("id", "string"), ("at", "timestamp")], location).output("id", "at")
+    assert run(spark, plan).rows(10) == [("a", datetime(2026, 1, 31, 23, 59, 59, 123456))]
 
 
 @pytest.mark.parametrize(
