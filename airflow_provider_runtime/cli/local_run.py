@@ -48,7 +48,7 @@ class RunResult:
     snapshot_uri: str | None = None
     rows_in: int | None = None
     cut_short: bool = False
-    """Whether it failed while it published, so that some outputs may be there already."""
+    """Whether it failed while it published or after that, so that some or all outputs may be there already."""
     of_job: bool = False
     """Whether the problems are the job's, which knows places but not the text there."""
 
@@ -58,7 +58,9 @@ class RunResult:
         return not self.problems
 
 
-def make_failed_result(period: str, error: RuntimeProviderError, snapshot: Snapshot | None = None) -> RunResult:
+def make_failed_result(
+    period: str, error: RuntimeProviderError, snapshot: Snapshot | None = None, *, cut_short: bool = False
+) -> RunResult:
     """Return the result of a run that failed before or after Spark did its part."""
     problem = error.problems[0]
     place = problem.location
@@ -81,7 +83,7 @@ def make_failed_result(period: str, error: RuntimeProviderError, snapshot: Snaps
             "field": place.field,
         },
     }
-    return RunResult(period, report, problems=error.problems, snapshot=snapshot)
+    return RunResult(period, report, problems=error.problems, snapshot=snapshot, cut_short=cut_short)
 
 
 @dataclass
@@ -119,12 +121,18 @@ class LocalRunner:
         )
         try:
             return self._execute(snapshot, job_snapshot, snapshot_uri, attempt, started)
-        except RuntimeProviderError as error:
-            fail_attempt(self.registry, attempt, error)
-            raise
         except BaseException as error:
-            fail_attempt(self.registry, attempt, error)
+            self._record_failure(attempt, error)
             raise
+
+    def _record_failure(
+        self, attempt: Attempt, error: Mapping[str, Any] | BaseException, report: Mapping[str, Any] | None = None
+    ) -> None:
+        try:
+            fail_attempt(self.registry, attempt, error, report)
+        except RuntimeProviderError as unrecorded:
+            # What stopped the run matters more; the lease ends with this process.
+            self.progress(f"the failure could not be recorded: {unrecorded}")
 
     def _execute(
         self, snapshot: Snapshot, job_snapshot: JobSnapshot, uri: str, attempt: Attempt, started: float
@@ -152,22 +160,29 @@ class LocalRunner:
             job_report = run_snapshot(
                 spark, job_snapshot, attempt.token, progress=self.progress, before_publish=check
             ).to_dict()
-        if lost:
-            raise lost[0]
-        if job_report["status"] != "succeeded":
-            error = read_job_error(job_report, snapshot)
-            fail_attempt(self.registry, attempt, job_report["error"], job_report)
+        succeeded = job_report["status"] == "succeeded"
+        cut_short = bool(job_report["outputs"] if succeeded else job_report.get("cut_short"))
+        if not succeeded and not lost:
+            job_error = read_job_error(job_report, snapshot)
+            self._record_failure(attempt, job_report["error"], job_report)
             result = public_report(job_report, ())
-            cut_short = bool(job_report.get("cut_short"))
             return RunResult(
                 snapshot.period_identifier,
                 result,
-                problems=error.problems,
+                problems=job_error.problems,
                 snapshot=snapshot,
                 cut_short=cut_short,
                 of_job=True,
             )
-        registrations = finish_attempt(self.registry, attempt, snapshot.document, job_report)
+        try:
+            if lost:
+                raise lost[0]
+            registrations = finish_attempt(self.registry, attempt, snapshot.document, job_report)
+        except RuntimeProviderError as error:
+            if not cut_short:
+                raise
+            self._record_failure(attempt, error)
+            return make_failed_result(snapshot.period_identifier, error, snapshot, cut_short=cut_short)
         report = public_report(job_report, registrations)
         report["timings"]["total_seconds"] = round(time.monotonic() - started, 3)
         rows_in = job_report.get("rows_in")

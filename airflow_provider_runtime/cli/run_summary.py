@@ -25,8 +25,7 @@ def print_result(result: RunResult, catalog: Path | None) -> None:
     """Print the summary of a run, or why it failed."""
     if not result.succeeded:
         what = f"{hide_control_characters(result.period)}: failed" if result.period else "failed"
-        done = " while it published: run it again to complete that" if result.cut_short else ", nothing was published"
-        click.echo(f"{what}{done}", err=True)
+        click.echo(f"{what}{_tell_published(result)}", err=True)
         # What was found before the job has its line, or none because that may show a secret.
         shown = [add_source_line(problem, catalog) if result.of_job else problem for problem in result.problems]
         click.echo(render_problems(shown, wants_color(sys.stderr)), err=True, color=True)
@@ -41,6 +40,13 @@ def print_result(result: RunResult, catalog: Path | None) -> None:
     _print_outputs(result.report["outputs"])
     _print_pins(document)
     click.echo(hide_control_characters(f"run {result.report['run_id']}, snapshot {result.snapshot_uri}"))
+
+
+def _tell_published(result: RunResult) -> str:
+    if not result.cut_short:
+        return ", nothing was published"
+    refused = {problem.code for problem in result.problems} & {"PERIOD_002", "RUN_002"}
+    return f" while it published: {'outputs may be there already' if refused else 'run it again to complete that'}"
 
 
 def _print_operations(operations: Sequence[Mapping[str, Any]]) -> None:

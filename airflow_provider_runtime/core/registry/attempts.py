@@ -228,7 +228,7 @@ def _describe_replaced(project_name: str, period: str, lease: LeaseRow | None, t
         "RUN_002",
         f"attempt {token} of project '{project_name}' for period {period} was replaced by a newer one"
         f" or is over{newest}",
-        "nothing was published by this attempt; look at `airflow-runtime runs` for the one that counts",
+        "look at `airflow-runtime runs` for the attempt that counts",
     )
 
 

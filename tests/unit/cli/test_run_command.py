@@ -6,14 +6,15 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner, Result
 
-from airflow_provider_runtime.cli import local_spark
+from airflow_provider_runtime.cli import local_run, local_spark
 from airflow_provider_runtime.cli.local_run import LocalRunner
 from airflow_provider_runtime.cli.main import command as root_command
 from airflow_provider_runtime.cli.run import write_report
@@ -21,8 +22,10 @@ from airflow_provider_runtime.cli.run_summary import add_source_line, print_plan
 from airflow_provider_runtime.core.catalog.catalog import registered_dataset_id
 from airflow_provider_runtime.core.errors import InfrastructureError, Location, PeriodError, Problem
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
+from airflow_provider_runtime.core.registry.transactional import TransactionalRegistry
 from spark_jobs import run_project
 from spark_jobs.errors import JobError
+from spark_jobs.snapshot import Snapshot as JobSnapshot
 from tests.unit.planning.resolve_builder import DATASETS, MONTHLY, PLACES, resolve, write_project, write_resolver
 from tests.unit.planning.test_snapshot_builder import RESOLVER, publish, write_consumer
 
@@ -232,6 +235,62 @@ def test_period_locked_while_it_ran_is_what_the_job_is_told(monkeypatch: pytest.
     with pytest.raises(PeriodError):
         runner.execute(snapshot, "file:/s")
     assert told[0].startswith("PERIOD_002: period 2026-01")
+
+
+JOB_ERROR = {"code": "OUTPUT_003", "message": "the disk is full"}
+
+
+@pytest.mark.parametrize(
+    ("job_report", "reason", "said"),
+    [
+        ({"status": "succeeded"}, "away", "failed while it published: run it again to complete that\nINFRA_001"),
+        ({"status": "succeeded"}, "locked", "failed while it published: outputs may be there already\nPERIOD_002"),
+        ({"status": "failed", "cut_short": True}, "locked", "failed while it published: outputs may be there already"),
+        ({"status": "failed", "cut_short": True}, "away", "failed while it published: run it again to complete that"),
+        ({"status": "failed"}, "away", "failed, nothing was published\nOUTPUT_003"),
+    ],
+)
+def test_failure_after_outputs_were_swapped_in_does_not_say_that_nothing_was_published(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, job_report: dict[str, object], reason: str, said: str
+) -> None:
+    """The registry goes away, or the period is locked, while the job publishes."""
+
+    def run_snapshot(spark: object, snapshot: JobSnapshot, attempt: int, **_: object) -> SimpleNamespace:
+        if reason == "locked":
+            lock = ["periods", "--lock", "2026-01", "--reason", "audited"]
+            assert CliRunner().invoke(root_command, lock).exit_code == 0
+            Event().wait(1)
+        else:
+            for name in ("finish_attempt", "fail_attempt"):
+                monkeypatch.setattr(TransactionalRegistry, name, fail)
+        error = None if job_report["status"] == "succeeded" else JOB_ERROR
+        return SimpleNamespace(to_dict=lambda: make_report(snapshot, attempt, error) | job_report)
+
+    def fail(*_: object) -> None:
+        raise InfrastructureError(Problem("INFRA_001", "the registry does not answer"))
+
+    monkeypatch.setattr(run_project, "run_snapshot", run_snapshot)
+    monkeypatch.setattr(local_run, "keep_alive", partial(local_run.keep_alive, interval_seconds=0.1))
+    monkeypatch.setattr(local_spark, "start_spark", lambda *_: SimpleNamespace(interruptAll=list, stop=list))
+    result = invoke("--project", "conversion", "--period", "2026-01")
+    assert result.exit_code == 1
+    assert f"2026-01: {said}" in result.output
+
+
+def make_report(snapshot: JobSnapshot, attempt: int, error: dict[str, str] | None) -> dict[str, object]:
+    """Return what the job reports, with an output where it has succeeded."""
+    outputs = [] if error else [{"seq": 90, "destination": "d", "rows": 1, "columns": ["a"]}]
+    return {
+        "report_version": 1,
+        "snapshot_sha256": snapshot.sha256,
+        "attempt": attempt,
+        "run_id": snapshot.run_id,
+        "period": "2026-01",
+        "operations": [],
+        "outputs": outputs,
+        "timings": {},
+        "error": error,
+    }
 
 
 def test_snapshot_that_was_tampered_with_is_refused_before_anything_is_done(folder: Path) -> None:
