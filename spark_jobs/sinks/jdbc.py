@@ -19,7 +19,17 @@ from spark_jobs.jvm import Database, DatabaseError, find_driver
 from spark_jobs.options import merge_options
 from spark_jobs.sinks.attempts import make_replaced_error
 from spark_jobs.sinks.jdbc_target import JdbcTarget
-from spark_jobs.sinks.ledger import KEY_CONDITION, LedgerKey, add_row, lock_row, make_ledger, update_row
+from spark_jobs.sinks.ledger import (
+    EVERY,
+    KEY_CONDITION,
+    LedgerKey,
+    add_row,
+    lock_row,
+    make_ledger,
+    read_brought,
+    update_row,
+    write_brought,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -41,6 +51,7 @@ class JdbcOutput:
 
     def __init__(self, target: JdbcTarget) -> None:
         self._target = target
+        self._replaced = target.periods
         self.rows = 0
 
     def claim(self) -> None:
@@ -58,7 +69,7 @@ class JdbcOutput:
             left = database.find_tables(target.schema, target.stage_prefix)
             database.commit()
             for name in left:
-                _drop_quietly(database, target.dialect.quote_table(target.schema, name))
+                target.drop_quietly(database, name)
             target.create_missing(database, target.stage_name, target.typed_columns)
 
     def add(self, frame: DataFrame) -> int:
@@ -107,7 +118,7 @@ class JdbcOutput:
     def abandon(self) -> None:
         """Remove the stage table; a database that cannot be reached keeps it for the next attempt to remove."""
         with contextlib.suppress(DatabaseError, JobError), self._target.connect() as database:
-            _drop_quietly(database, self._target.stage)
+            self._target.drop_quietly(database, self._target.stage_name)
 
     @property
     def _key(self) -> LedgerKey:
@@ -116,7 +127,7 @@ class JdbcOutput:
 
     @property
     def _table_key(self) -> LedgerKey:
-        return (self._target.name, "*", "*")
+        return (self._target.name, EVERY, EVERY)
 
     def _lock(self, database: Database) -> str | None:
         """Return the digest that was published last, which nobody else can change until the commit."""
@@ -126,6 +137,7 @@ class JdbcOutput:
         token, nonce, digest = lock_row(target, database, self._key)
         if (token, nonce) != (target.attempt.token, target.attempt.nonce):
             raise make_replaced_error(target.attempt.token, token)
+        self._replaced = tuple(sorted(read_brought(target, database).union(target.periods)))
         return digest
 
     def _replace(self, database: Database) -> None:
@@ -144,6 +156,7 @@ class JdbcOutput:
             self._key,
             {"digest": target.attempt.digest, "published_token": target.attempt.token, "row_count": self.rows},
         )
+        write_brought(target, database)
         database.execute(f"DROP TABLE {target.stage}")
 
     def _fill(self, database: Database, digest: str | None) -> None:
@@ -156,7 +169,7 @@ class JdbcOutput:
 
     def _move_rows(self, database: Database) -> None:
         target = self._target
-        condition, values = self._condition
+        condition, values = self._restrict(self._replaced)
         database.execute(f"DELETE FROM {target.table}{condition}", *values)
         columns = target.columns
         moved = database.execute(f"INSERT INTO {target.table} ({columns}) SELECT {columns} FROM {target.stage}")
@@ -172,7 +185,7 @@ class JdbcOutput:
             raise target.make_error(f"{found} rows were staged of {self.rows}")
         if target.output.write_mode == "overwrite":
             return
-        foreign = self.rows - self._count_rows(database, target.stage)
+        foreign = self.rows - self._count_rows(database, target.stage, target.periods)
         if foreign:
             raise target.make_error(f"{foreign} rows belong to another period than {', '.join(target.periods)}")
 
@@ -194,19 +207,19 @@ class JdbcOutput:
     def _holds_stage(self, database: Database) -> bool:
         """Tell whether the table holds these very rows; where values cannot be compared, whether it holds as many."""
         target = self._target
-        if self._count_rows(database, target.table) != self.rows:
+        if self._count_rows(database, target.table, self._replaced) != self.rows:
             return False
         return target.dialect.difference is None or not self._differs(database, target.output.columns)
 
-    def _count_rows(self, database: Database, table: str) -> int:
-        condition, values = self._condition
+    def _count_rows(self, database: Database, table: str, periods: tuple[str, ...]) -> int:
+        condition, values = self._restrict(periods)
         ((found,),) = database.query(f"SELECT COUNT(*) FROM {table}{condition}", *values)
         return int(found)
 
     def _differs(self, database: Database, columns: Sequence[Column]) -> bool:
         """Tell whether the stage has rows that the table has not, or not as often, as far as these columns go."""
         target = self._target
-        condition, values = self._condition
+        condition, values = self._restrict(self._replaced)
         found = database.describe(target.table)
         # What is no text may be kept as one: the database writes it in one way only.
         compared = ", ".join(
@@ -224,7 +237,7 @@ class JdbcOutput:
     def _make_change_error(self, database: Database) -> JobError:
         """Return the error of rows that were changed, hidden or added to on their way into the table."""
         target = self._target
-        shown = self._count_rows(database, target.table)
+        shown = self._count_rows(database, target.table, self._replaced)
         if shown != self.rows:
             reason = f"the table shows {shown} rows where {self.rows} were written"
         else:
@@ -233,13 +246,12 @@ class JdbcOutput:
         hint = "see its triggers, rules, row policies and types, and a view's condition; it must keep rows as they are"
         return target.make_error(reason, hint)
 
-    @property
-    def _condition(self) -> tuple[str, tuple[str, ...]]:
-        """The rows that this run replaces: one condition for deleting, checking and comparing."""
+    def _restrict(self, periods: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+        """The rows of periods: one condition for deleting, checking and comparing."""
         if self._target.output.write_mode == "overwrite":
             return "", ()
-        marks = ", ".join("?" for _ in self._target.periods)
-        return f" WHERE {self._target.dialect.quote(PERIOD_COLUMN)} IN ({marks})", self._target.periods
+        marks = ", ".join("?" for _ in periods)
+        return f" WHERE {self._target.dialect.quote(PERIOD_COLUMN)} IN ({marks})", periods
 
     def _was_committed(self) -> bool:
         """Ask the ledger what became of a transaction whose answer did not arrive."""
@@ -266,15 +278,6 @@ class JdbcOutput:
         driver = find_driver(target.url, options)
         named = {"driver": driver, "user": credentials.user, "password": credentials.password}
         return merge_options(options, {name: value for name, value in named.items() if value is not None})
-
-
-def _drop_quietly(database: Database, table: str) -> None:
-    """Drop a table; one that is held by a writer that is not quite dead stays for the next attempt."""
-    try:
-        database.execute(f"DROP TABLE {table}")
-        database.commit()
-    except DatabaseError:
-        database.rollback()
 
 
 def _changes_values(type_: str, found: tuple[int, int, int], staged: tuple[int, int, int]) -> bool:

@@ -139,6 +139,14 @@ class JdbcTarget:
             if not self.has_table(database, name):
                 raise
 
+    def drop_quietly(self, database: Database, name: str) -> None:
+        """Drop a table; one that is held by a writer that is not quite dead stays for the next attempt."""
+        try:
+            database.execute(f"DROP TABLE {self.dialect.quote_table(self.schema, name)}")
+            database.commit()
+        except DatabaseError:
+            database.rollback()
+
     @contextmanager
     def connect(self) -> Iterator[Database]:
         """Open a connection whose work is dropped unless it was committed."""

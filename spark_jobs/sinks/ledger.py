@@ -3,6 +3,9 @@
 A row for each table, project and period holds the newest attempt that asked for it, and the digest that was published
 last. Whoever holds the row's lock decides alone. Older versions of this package kept a row for each `seq` of an output;
 all rows of a key are taken as one, so that an attempt of theirs is fenced off as well.
+
+A row for each other period whose rows an input has brought along, a day's in a month's run, names the run that wrote
+them last: when a later snapshot reads other periods, that run replaces them as well.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ from spark_jobs.sinks.jdbc_target import LEDGER, JdbcTarget
 LedgerKey = tuple[str, str, str]
 """Target, project, period."""
 
+EVERY = "*"
+"""Stands for all projects, and for all periods."""
 KEY_CONDITION = "target = ? AND project = ? AND period = ?"
 
 
@@ -59,3 +64,27 @@ def update_row(target: JdbcTarget, database: Database, key: LedgerKey, values: M
     """Change columns of a ledger row."""
     changes = ", ".join(f"{name} = ?" for name in values)
     database.execute(f"UPDATE {target.ledger} SET {changes} WHERE {KEY_CONDITION}", *values.values(), *key)
+
+
+def read_brought(target: JdbcTarget, database: Database) -> set[str]:
+    """Return the other periods whose rows this project's runs of this period have written, and nobody since."""
+    sql = f"SELECT period FROM {target.ledger} WHERE target = ? AND project = ? AND digest = ?"
+    return {str(period) for (period,) in database.query(sql, target.name, EVERY, _name_writer(target))}
+
+
+def write_brought(target: JdbcTarget, database: Database) -> None:
+    """Note which other periods' rows this run has written; those of its own period are nobody else's any more."""
+    known = read_brought(target, database)
+    brought = set(target.periods) - {target.attempt.period}
+    writer = _name_writer(target)
+    for period in sorted(known - brought | {target.attempt.period}):
+        database.execute(f"DELETE FROM {target.ledger} WHERE {KEY_CONDITION}", target.name, EVERY, period)
+    for period in sorted(brought - known):
+        key = (target.name, EVERY, period)
+        if not database.execute(f"UPDATE {target.ledger} SET digest = ? WHERE {KEY_CONDITION}", writer, *key):
+            columns = "(target, project, period, seq, token, digest) VALUES (?, ?, ?, 0, 0, ?)"
+            database.execute(f"INSERT INTO {target.ledger} {columns}", *key, writer)
+
+
+def _name_writer(target: JdbcTarget) -> str:
+    return f"{target.attempt.project_id}/{target.attempt.period}"

@@ -124,6 +124,34 @@ def test_finer_periods_of_the_input_are_replaced_with_the_run_period(spark: Spar
     assert read_table(warehouse) == ["a", "b"]
 
 
+def test_rows_of_periods_that_the_input_has_no_more_are_replaced_too(spark: SparkSession, warehouse: Warehouse) -> None:
+    """A resolver that read files of months, then one file of the quarter, then months again."""
+    output = make_table_output(warehouse)
+    months = make_snapshot([output], period="2026-Q1", input_periods=["2026-01", "2026-02"])
+    quarter = make_snapshot([output], period="2026-Q1", sha256="b" * 64)
+    rows = make_rows(spark, ["a"]).union(make_rows(spark, ["b"], period="2026-02"))
+    for attempt in (1, 3):
+        publish(spark, months, attempt, [rows])
+        assert read_table(warehouse) == ["a", "b"]
+        publish(spark, quarter, attempt + 1, [make_rows(spark, ["a", "b", "c"], period="2026-Q1")])
+        assert read_table(warehouse) == ["a", "b", "c"]
+
+
+def test_rows_that_another_run_has_written_since_are_not_taken_for_those_brought_along(
+    spark: SparkSession, warehouse: Warehouse
+) -> None:
+    """January and February brought rows of the year along; then another run came to write those of 2026-Q1."""
+    output = make_table_output(warehouse)
+    january = make_snapshot([output], input_periods=["2026", "2026-Q1"])
+    february = make_snapshot([output], period="2026-02", input_periods=["2026"])
+    quarter = make_snapshot([output], period="2026-Q1")
+    publish(spark, january, 1, [make_rows(spark, ["jan"], period="2026")])
+    publish(spark, february, 1, [make_rows(spark, ["feb"], period="2026")])
+    publish(spark, quarter, 1, [make_rows(spark, ["quarter"], period="2026-Q1")])
+    publish(spark, make_snapshot([output], sha256="b" * 64), 2, [make_rows(spark, ["new"])])
+    assert read_table(warehouse) == ["feb", "new", "quarter"]
+
+
 def test_rows_of_a_foreign_period_are_refused(spark: SparkSession, warehouse: Warehouse) -> None:
     snapshot = make_snapshot([make_table_output(warehouse)])
     with pytest.raises(JobError, match="1 rows belong to another period") as refused:
