@@ -333,7 +333,7 @@ class RunProjectOperator(SparkSubmitOperator):
             self._submit(context, execution)
             return self._get_report(execution)
         except BaseException as error:
-            found = self._find_report(execution)
+            found = self._find_report_of_failure(execution)
             failure = execution.lost[0] if execution.lost else _choose_error(error, found)
             self._record_failure(execution, failure, found)
             if failure is error:
@@ -391,6 +391,14 @@ class RunProjectOperator(SparkSubmitOperator):
             return None
         same_snapshot = str(report.get("snapshot_sha256", "")).removeprefix("sha256:") == execution.snapshot.sha256
         return report if same_snapshot and str(report.get("attempt")) == str(execution.attempt.token) else None
+
+    def _find_report_of_failure(self, execution: _Execution) -> Report | None:
+        """Return the report, or None also where it cannot be read: what failed before matters more."""
+        try:
+            return self._find_report(execution)
+        except Exception:
+            self.log.exception("the report at %s cannot be read", execution.report_uri)
+            return None
 
     def _get_report(self, execution: _Execution) -> Report:
         report = self._find_report(execution)

@@ -9,7 +9,9 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 from airflow.sdk.exceptions import AirflowRescheduleException
 
+from airflow_provider_runtime.core.errors import InfrastructureError, Problem
 from airflow_provider_runtime.core.registry.sql import open_registry
+from airflow_provider_runtime.hooks.storage import AirflowStorage
 from airflow_provider_runtime.operators.resolve import ResolveOperator
 from airflow_provider_runtime.operators.run_project import RunProjectOperator
 from airflow_provider_runtime.timetables.assets import make_asset
@@ -186,6 +188,21 @@ def test_killed_driver_is_told_in_one_sentence(home: Path, spark: FakeSpark, mon
     assert "INFRA_001" in str(raised.value)
     assert "was killed by signal SIGKILL without a report" in str(raised.value)
     assert "--snapshot" not in str(raised.value)
+
+
+def test_failure_is_told_and_gives_the_lease_back_when_the_report_cannot_be_read(
+    home: Path, spark: FakeSpark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object, uri: str) -> None:
+        raise InfrastructureError(Problem("INFRA_001", f"cannot read {uri}: timed out"))
+
+    monkeypatch.setenv("FAKE_SUBMIT_KILLED", "1")
+    monkeypatch.setattr(AirflowStorage, "find_bytes", fail)
+    task = FakeTask()
+    with pytest.raises(AirflowException, match="was killed by signal SIGKILL"):
+        run(task, resolve(task))
+    (found,) = open_registry(f"sqlite:///{home}/.runtime/registry.db").list_runs()
+    assert found.status == "failed"
 
 
 def test_retry_after_a_lost_answer_does_not_run_again_and_a_clear_does(home: Path, spark: FakeSpark) -> None:
