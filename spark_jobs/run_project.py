@@ -52,6 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except JobError as error:
         report = _make_failure(options.sha256, options.attempt, error, None)
         _print_line(f"failed: {error}")
+    # Nothing is left to stop, and the report must be written.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     code = _deliver(report, options.report, spark)
     if spark is not None:
         spark.stop()
@@ -86,6 +88,24 @@ def run_snapshot(
         executed = execute(spark, snapshot, sinks, credentials=read_options, progress=_make_observer(operations, tell))
         computed = time.monotonic()
         outputs = sinks.publish(before_publish)
+        published = time.monotonic()
+        for output in outputs:
+            tell(f"published {output.rows} rows to {output.destination}")
+        return Report(
+            snapshot_sha256=snapshot.sha256,
+            attempt=attempt,
+            status="succeeded",
+            run_id=snapshot.run_id,
+            period=snapshot.period.identifier,
+            operations=tuple(executed.operations),
+            outputs=outputs,
+            rows_in=executed.rows_in,
+            timings={
+                "execute_seconds": round(computed - started, 3),
+                "publish_seconds": round(published - computed, 3),
+                "total_seconds": round(published - started, 3),
+            },
+        )
     except Exception as failure:  # noqa: BLE001 - whatever fails is told in the report
         error = failure if isinstance(failure, JobError) else _explain(failure, snapshot, spark)
         if sinks is not None:
@@ -94,24 +114,6 @@ def run_snapshot(
         failure_seconds = time.monotonic() - started
         failed = _make_failure(snapshot.sha256, attempt, error, snapshot, operations, failure_seconds)
         return replace(failed, cut_short=sinks is not None and sinks.begun)
-    published = time.monotonic()
-    for output in outputs:
-        tell(f"published {output.rows} rows to {output.destination}")
-    return Report(
-        snapshot_sha256=snapshot.sha256,
-        attempt=attempt,
-        status="succeeded",
-        run_id=snapshot.run_id,
-        period=snapshot.period.identifier,
-        operations=tuple(executed.operations),
-        outputs=outputs,
-        rows_in=executed.rows_in,
-        timings={
-            "execute_seconds": round(computed - started, 3),
-            "publish_seconds": round(published - computed, 3),
-            "total_seconds": round(published - started, 3),
-        },
-    )
 
 
 def _stop_on_signal(number: int, frame: object) -> None:

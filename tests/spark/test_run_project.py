@@ -102,6 +102,22 @@ def test_run_snapshot_stopped_before_it_publishes_leaves_everything(spark: Spark
     assert (report.error.code, (tmp_path / "fx").exists()) == ("RUN_002", False)
 
 
+def test_run_snapshot_stopped_when_all_is_published_says_that_it_was_cut_short(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    def stop(line: str) -> None:
+        if line.startswith("published"):
+            raise JobError("INFRA_001", "the job was stopped by signal 15")
+
+    snapshot = make_plan(tmp_path / "fx", ("1", "a")).snapshot()
+    report = run_snapshot(spark, snapshot, 1, progress=stop)
+    assert report.error is not None
+    assert (report.status, report.error.code, report.cut_short) == ("failed", "INFRA_001", True)
+    assert read_names(spark, tmp_path / "fx") == ["A"]
+    assert run_snapshot(spark, snapshot, 2, progress=lambda _: None).status == "succeeded"
+    assert read_names(spark, tmp_path / "fx") == ["A"]
+
+
 def test_run_snapshot_with_a_destination_in_the_way_points_at_the_yaml(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     path, digest = write_snapshot(make_plan(tmp_path / "file" / "fx", ("1", "a")), tmp_path)
