@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from spark_jobs.columns import quote_name
 from spark_jobs.errors import JobError, shorten
-from spark_jobs.flags import DELETED_BEFORE, added_flag, matched_flag, touched_flag
+from spark_jobs.flags import DELETED_BEFORE, MATCHED, added_flag, touched_flag
 from spark_jobs.joins import JoinCheck, JoinSide, TouchedRows, find_touched_rows, list_match_columns
 from spark_jobs.matches import find_double_match
 from spark_jobs.operations.aggregate import group_rows
@@ -245,14 +245,17 @@ class Execution:
             working.counts[touched_flag(operation.seq)] = 0
             return
         rows = self._touch(part.frame, operation)
-        new = {rows.flag: rows.touched}
-        new |= {matched_flag(operation.seq, alias): f"`@w`.{quote_name(alias)} IS NOT NULL" for alias in rows.aliases}
+        # Without a selector it touches whatever is there, which other counts tell.
+        new = {} if operation.where is None else {rows.flag: rows.touched}
+        if rows.aliases:
+            new[MATCHED] = " OR ".join(f"`@w`.{quote_name(alias)} IS NOT NULL" for alias in rows.aliases)
         flags = working.register.add(part.flags, new)
         frame = update_rows(rows, operation, self._timestamp, flags, part)
         assigned = [item.column for item in operation.assignments]
         checked = tuple(dict.fromkeys((*part.checked, *list_fallible(operation.assignments))))
         columns = part.columns | {*assigned}
-        working.append(replace(part, frame=frame, columns=columns, flags=(*part.flags, *new), checked=checked))
+        held = tuple(dict.fromkeys((*part.flags, *new)))
+        working.append(replace(part, frame=frame, columns=columns, flags=held, checked=checked))
 
     def _delete(self, working: WorkingDataset, operation: DeleteOperation) -> None:
         part = working.take(operation, 1 + len(operation.joins))
@@ -391,6 +394,8 @@ class Execution:
             return self._written.get(operation.seq)
         if isinstance(operation, AggregateOperation | AppendOperation):
             return counts.get(added_flag(operation.seq))
+        if isinstance(operation, UpdateOperation) and operation.where is None:
+            return self._count_after(counts, operation.seq)
         return counts.get(touched_flag(operation.seq))
 
     def _count_after(self, counts: Mapping[str, int], seq: int) -> int | None:

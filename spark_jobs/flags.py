@@ -1,7 +1,7 @@
 """What is counted of a row, as bits: one column for sixty operations, so that a plan grows by no column for each.
 
-A bit says that an operation touched or added the row, or that a join matched. Whichever action computes the rows next
-counts the bits on its way.
+A bit says that an operation touched or added the row. Whichever action computes the rows next counts the bits on its
+way.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from spark_jobs.columns import quote_name
 
 BITS_IN_COLUMN = 60
 DELETED_BEFORE = "@d0"
+MATCHED = "@m"
+"""The one flag of all joins, so that each is computed, whether anything uses its match or not."""
 
 
 def touched_flag(seq: int) -> str:
@@ -23,11 +25,6 @@ def touched_flag(seq: int) -> str:
 def added_flag(seq: int) -> str:
     """Name of the flag that says which rows an operation added; 0 is the input."""
     return f"@a{seq}"
-
-
-def matched_flag(seq: int, alias: str) -> str:
-    """Name of the flag that says whether a join matched: counted, so that every join is computed, used or not."""
-    return f"@m{seq}{alias}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +50,17 @@ class FlagRegister:
         present = set(self.list_columns(held))
         terms: dict[str, list[str]] = {}
         for flag, condition in new.items():
-            column, mask = self._place(flag)
+            column, bit = self._place(flag)
             before = [f"coalesce(`@w`.{quote_name(column)}, 0L)"] if column in present else []
-            terms.setdefault(column, before).append(f"IF({condition}, {mask}L, 0L)")
+            terms.setdefault(column, before).append(f"IF({condition}, {1 << bit}L, 0L)")
         columns = tuple(f"{' | '.join(parts)} AS {quote_name(column)}" for column, parts in terms.items())
         return Flags(columns, tuple(column for column in terms if column in present))
 
     def build_count(self, flag: str) -> str:
-        """Return SQL that counts the rows with a flag."""
-        column, mask = self._place(flag)
-        return f"count_if({quote_name(column)} & {mask}L <> 0L)"
+        """Return SQL that counts the rows with a flag, NULL for no rows at all: a sum is cheaper than count_if."""
+        column, bit = self._place(flag)
+        return f"sum(shiftright({quote_name(column)}, {bit}) & 1L)"
 
     def _place(self, flag: str) -> tuple[str, int]:
         place = self._places.setdefault(flag, len(self._places))
-        return f"@f{place // BITS_IN_COLUMN}", 1 << place % BITS_IN_COLUMN
+        return f"@f{place // BITS_IN_COLUMN}", place % BITS_IN_COLUMN

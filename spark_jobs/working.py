@@ -84,7 +84,7 @@ class WorkingDataset:
         part = replace(part, depth=part.depth + 1, staged_for=None, is_kept=False)
         if part.code + code <= MOST_IN_ONE_METHOD:
             return replace(part, code=part.code + code)
-        begun = _observe(part, Observation(_name_observation()), [functions.expr("count(1)").alias("@rows")])
+        begun = _observe(part, Observation(_name_observation()), [_count_rows()])
         return replace(part, frame=begun, code=code)
 
     def take_none(self) -> DataFrame:
@@ -105,9 +105,9 @@ class WorkingDataset:
 
         What is read anyway is computed where the rows are counted, whatever the reader's own filters leave of them.
         """
-        if not part.flags:
+        if not part.flags and not part.checked:
             return part.frame, None
-        metrics = [functions.expr(self.register.build_count(flag)).alias(flag) for flag in part.flags]
+        metrics = [functions.expr(self.register.build_count(flag)).alias(flag) for flag in part.flags] or [_count_rows()]
         unread = [name for name in part.checked if name not in read]
         if unread:
             values = ", ".join(quote_name(name) for name in unread)
@@ -140,7 +140,7 @@ class ObservedParts:
                 continue
             part = self.dataset.parts[index]
             for flag in part.flags:
-                self.dataset.counts[flag] = self.dataset.counts.get(flag, 0) + metrics[flag]
+                self.dataset.counts[flag] = self.dataset.counts.get(flag, 0) + (metrics[flag] or 0)
             self.dataset.parts[index] = replace(part, frame=self.dataset.drop_flags(part), flags=(), checked=())
 
 
@@ -150,6 +150,10 @@ def _observe(part: Part, observation: Observation, metrics: Sequence[Metric]) ->
         return part.frame.observe(observation, *metrics)
     observed = part.frame.drop(*part.unchanging).observe(observation, *metrics)
     return observed.alias(WORKING).selectExpr("*", *name_values(part.unchanging))
+
+
+def _count_rows() -> Metric:
+    return functions.expr("count(1)").alias("@rows")
 
 
 def _name_observation() -> str:

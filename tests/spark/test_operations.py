@@ -158,6 +158,15 @@ def test_deleted_rows_stay_but_are_seen_by_nobody(spark: SparkSession) -> None:
     assert result.after() == [3, 3, 3, 3]
 
 
+def test_update_without_selector_counts_all_rows_that_are_there(spark: SparkSession) -> None:
+    plan = start(TX, ROWS).output("id").delete("`@w`.`currency` = 'EUR'")
+    plan.aggregate(["currency"], ("n", "bigint", "count(1)")).update(("currency", "string", "'X'"))
+    result = run(spark, plan.output("currency"))
+    assert result.rows(50) == [("X",)] * 6
+    assert result.affected() == [4, 1, 3, 6, 6]
+    assert result.after() == [4, 3, 6, 6, 6]
+
+
 def test_aggregate_appends_one_row_a_group(spark: SparkSession) -> None:
     plan = start(TX, memory(["id", "currency", "amount"], ("a", "E", "1"), ("b", "E", "2"), ("c", None, "5")))
     plan.aggregate(["currency"], ("total", "decimal(38,2)", "sum(`@w`.`amount`)"))
