@@ -107,7 +107,8 @@ class WorkingDataset:
         """
         if not part.flags and not part.checked:
             return part.frame, None
-        metrics = [functions.expr(self.register.build_count(flag)).alias(flag) for flag in part.flags] or [_count_rows()]
+        counts = [functions.expr(self.register.build_count(flag)).alias(flag) for flag in part.flags]
+        metrics = counts or [_count_rows()]
         unread = [name for name in part.checked if name not in read]
         if unread:
             values = ", ".join(quote_name(name) for name in unread)
