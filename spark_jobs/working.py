@@ -114,8 +114,8 @@ class WorkingDataset:
             values = ", ".join(quote_name(name) for name in unread)
             metrics.append(functions.expr(f"bit_xor(xxhash64({values}))").alias("@checked"))
         observation = Observation(_name_observation())
-        observed = _observe(part, observation, metrics)
-        return observed.drop(*self.register.list_columns(part.flags)), observation
+        observed = replace(part, frame=_observe(part, observation, metrics))
+        return self.drop_flags(observed), observation
 
 
 @dataclass(slots=True)
