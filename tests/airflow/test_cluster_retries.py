@@ -76,6 +76,15 @@ def die_while_following(task: FakeTask, pins: Any, monkeypatch: pytest.MonkeyPat
             run(task, pins)
 
 
+def lose_sight(task: FakeTask, pins: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The resource manager cannot be asked while the job is followed: the try fails, and the job may go on."""
+    silence = AirflowException("the resource manager does not answer")
+    with monkeypatch.context() as patch:
+        patch.setattr(RunProjectOperator, "poll_until_complete", lambda *_: (_ for _ in ()).throw(silence))
+        with pytest.raises(AirflowException, match="does not answer"):
+            run(task, pins)
+
+
 def open_books(home: Path) -> Registry:
     return open_registry(f"sqlite:///{home}/.runtime/registry.db")
 
@@ -155,11 +164,7 @@ def test_retry_after_another_run_that_published_nothing_stops_the_old_job_and_ru
 ) -> None:
     task = FakeTask()
     pins = resolve(task)
-    silence = AirflowException("the resource manager does not answer")
-    with monkeypatch.context() as patch:
-        patch.setattr(RunProjectOperator, "poll_until_complete", lambda *_: (_ for _ in ()).throw(silence))
-        with pytest.raises(AirflowException, match="does not answer"):
-            run(task, pins)
+    lose_sight(task, pins, monkeypatch)
     fail_another_run(open_books(home))
 
     monkeypatch.setattr(RunProjectOperator, "poll_until_complete", lambda *_: None)
@@ -181,11 +186,7 @@ def test_cluster_job_that_could_not_be_asked_for_is_taken_up_by_the_retry(
 ) -> None:
     task = FakeTask()
     pins = resolve(task)
-    with monkeypatch.context() as patch:
-        silence = AirflowException("the resource manager does not answer")
-        patch.setattr(RunProjectOperator, "poll_until_complete", lambda *_: (_ for _ in ()).throw(silence))
-        with pytest.raises(AirflowException, match="does not answer"):
-            run(task, pins)
+    lose_sight(task, pins, monkeypatch)
 
     assert run(task, pins)["status"] == "succeeded"
     assert len(spark.calls) == 1
