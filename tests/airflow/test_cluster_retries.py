@@ -85,6 +85,15 @@ def lose_sight(task: FakeTask, pins: Any, monkeypatch: pytest.MonkeyPatch) -> No
             run(task, pins)
 
 
+def let_the_job_fail(task: FakeTask, pins: Any, yarn: type[ResourceManager], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The job ends on the cluster without a report."""
+    yarn.answers = ("FINISHED", "FAILED")
+    with monkeypatch.context() as patch:
+        patch.setenv("FAKE_SUBMIT_SILENT", "1")
+        with pytest.raises(AirflowException, match="INFRA_001"):
+            run(task, pins)
+
+
 def open_books(home: Path) -> Registry:
     return open_registry(f"sqlite:///{home}/.runtime/registry.db")
 
@@ -110,11 +119,7 @@ def test_cluster_job_that_failed_is_submitted_anew_by_the_retry(
 ) -> None:
     task = FakeTask()
     pins = resolve(task)
-    yarn.answers = ("FINISHED", "FAILED")
-    with monkeypatch.context() as patch:
-        patch.setenv("FAKE_SUBMIT_SILENT", "1")
-        with pytest.raises(AirflowException, match="INFRA_001"):
-            run(task, pins)
+    let_the_job_fail(task, pins, yarn, monkeypatch)
     submit = RunProjectOperator.submit_job
 
     def succeed(operator: RunProjectOperator, context: Any) -> str | None:
@@ -132,11 +137,7 @@ def test_retry_after_a_try_that_could_not_write_its_token_down_runs_anew(
 ) -> None:
     task = FakeTask()
     pins = resolve(task)
-    yarn.answers = ("FINISHED", "FAILED")
-    with monkeypatch.context() as patch:
-        patch.setenv("FAKE_SUBMIT_SILENT", "1")
-        with pytest.raises(AirflowException, match="INFRA_001"):
-            run(task, pins)
+    let_the_job_fail(task, pins, yarn, monkeypatch)
     first = spark.attempts[0]
     remember = task.store.set
 
