@@ -31,7 +31,7 @@ def test_database_restarted_in_the_middle_of_a_run_costs_nothing() -> None:
                 registry.finish_attempt(attempt, [make_write()], {})
             assert caught.value.retryable
             server.start()
-            (done,) = registry.finish_attempt(attempt, [make_write()], {})
+        (done,) = registry.finish_attempt(attempt, [make_write()], {})
         assert (done.version, lost) == (1, [])
         assert read(open_registry(url)) == [("2026-01", "file:/s/1")]
 
