@@ -100,7 +100,7 @@ def finish(
     if run is None:
         raise LeaseError(_describe_replaced(attempt.project_name, attempt.period, lease, attempt.token))
     now = store.now_millis()
-    registrations = tuple(register_slice(store, attempt, item, now) for item in slices)
+    registrations = tuple(register_slice(store, run, item, now) for item in slices)
     moment = to_datetime(now)
     rows_in = report.get("rows_in")
     store.put_run(

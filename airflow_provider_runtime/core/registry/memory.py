@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from airflow_provider_runtime.core.registry.ports import PeriodChange, PeriodRecord, Registration, RunRecord
 from airflow_provider_runtime.core.registry.store import DatasetRow, LeaseRow, SliceRow, Store, VersionRow
@@ -153,6 +153,17 @@ class MemoryStore:
     def list_versions(self, dataset_id: str) -> list[VersionRow]:
         """List versions, ascending."""
         return [row for row in self.versions if row.dataset_id == dataset_id]
+
+    def find_newer_definition(self, dataset_id: str, project_id: str, project_version: int) -> Mapping[str, Any] | None:
+        """Find the definition that the highest version of a project has registered, if it is above a version."""
+        found = [
+            (run.project_version, row.version, row.definition)
+            for row in self.versions
+            if row.dataset_id == dataset_id
+            and (run := self.runs[row.snapshot_sha256]).project_id == project_id
+            and run.project_version > project_version
+        ]
+        return max(found, key=lambda item: item[:2])[2] if found else None
 
     def add_version(self, row: VersionRow) -> None:
         """Add a version."""

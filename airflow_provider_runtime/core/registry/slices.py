@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from airflow_provider_runtime.core.registry.ports import (
-    Attempt,
     DatasetSummary,
     DatasetVersion,
     Registration,
+    RunRecord,
     SliceRecord,
     SliceWrite,
 )
@@ -29,17 +29,17 @@ def make_table_name(name: str) -> str:
     return f"_{table}" if table[:1].isdigit() or not table else table
 
 
-def register_slice(store: Store, attempt: Attempt, write: SliceWrite, now_millis: int) -> Registration:
+def register_slice(store: Store, run: RunRecord, write: SliceWrite, now_millis: int) -> Registration:
     """Make the next version of a dataset, unless its latest one holds these very rows of this snapshot already."""
     dataset = store.find_dataset(write.dataset_id)
     current = store.find_current_slice(write.dataset_id, write.period) if dataset else None
-    if current is not None and _is_same(current, attempt, write):
+    if current is not None and _is_same(current, run, write):
         registration = _make_registration(write, current.first_version, current.uri, created=False)
     else:
         version = dataset.latest_version + 1 if dataset else 1
-        _add_version(store, attempt, write, version, now_millis, replaces=current is not None)
+        _add_version(store, run, write, version, now_millis, replaces=current is not None)
         registration = _make_registration(write, version, write.uri, created=True)
-    store.add_registration(attempt.snapshot_sha256, attempt.token, registration)
+    store.add_registration(run.snapshot_sha256, run.token, registration)
     return registration
 
 
@@ -72,17 +72,19 @@ def list_datasets(store: Store) -> list[DatasetSummary]:
     return summaries
 
 
-def _is_same(current: SliceRow, attempt: Attempt, write: SliceWrite) -> bool:
-    if (current.snapshot_sha256, current.output_seq) != (attempt.snapshot_sha256, write.output_seq):
+def _is_same(current: SliceRow, run: RunRecord, write: SliceWrite) -> bool:
+    if (current.snapshot_sha256, current.output_seq) != (run.snapshot_sha256, write.output_seq):
         return False
     # A snapshot gives the same rows again unless its files have changed; where nobody can tell, they may have.
     return write.content is not None and (current.rows, current.content) == (write.rows, write.content)
 
 
 def _add_version(
-    store: Store, attempt: Attempt, write: SliceWrite, version: int, now_millis: int, *, replaces: bool
+    store: Store, run: RunRecord, write: SliceWrite, version: int, now_millis: int, *, replaces: bool
 ) -> None:
-    definition: Mapping[str, Any] = {**write.definition, "version": version}
+    # An old snapshot that is executed again takes no column from those who read what newer versions registered.
+    newer = store.find_newer_definition(write.dataset_id, run.project_id, run.project_version)
+    definition: Mapping[str, Any] = {**(newer or write.definition), "version": version}
     store.put_dataset(DatasetRow(write.dataset_id, write.dataset_name, version))
     store.add_version(
         VersionRow(
@@ -91,8 +93,8 @@ def _add_version(
             definition,
             write.period,
             now_millis,
-            attempt.run_id,
-            attempt.snapshot_sha256,
+            run.run_id,
+            run.snapshot_sha256,
         )
     )
     if replaces:
@@ -103,11 +105,11 @@ def _add_version(
             period=write.period,
             uri=write.uri,
             rows=write.rows,
-            definition=definition,
+            definition={**write.definition, "version": version},
             output_seq=write.output_seq,
-            snapshot_sha256=attempt.snapshot_sha256,
+            snapshot_sha256=run.snapshot_sha256,
             content=write.content,
-            token=attempt.token,
+            token=run.token,
             first_version=version,
         )
     )

@@ -156,6 +156,20 @@ class SqlStore:
         found = [_make_version(row) for row in self._list(tables.versions, dataset_id=dataset_id)]
         return sorted(found, key=lambda row: row.version)
 
+    def find_newer_definition(self, dataset_id: str, project_id: str, project_version: int) -> Mapping[str, Any] | None:
+        """Find the definition that the highest version of a project has registered, if it is above a version."""
+        runs, versions = tables.runs.c, tables.versions.c
+        query = (
+            select(versions.definition)
+            .join(tables.runs, runs.snapshot_sha256 == versions.snapshot_sha256)
+            .where(versions.dataset_id == dataset_id)
+            .where(runs.project_id == project_id, runs.project_version > project_version)
+            .order_by(runs.project_version.desc(), versions.version.desc())
+            .limit(1)
+        )
+        found = self._connection.execute(query).scalar_one_or_none()
+        return None if found is None else json.loads(found)
+
     def add_version(self, row: VersionRow) -> None:
         """Add a version."""
         values = {column.name: getattr(row, column.name) for column in tables.versions.columns}

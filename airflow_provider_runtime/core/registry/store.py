@@ -101,6 +101,9 @@ class Store(Protocol):
     def end_slice(self, dataset_id: str, period: str, replaced_in: int) -> None: ...  # noqa: D102
     def find_version(self, dataset_id: str, version: int) -> VersionRow | None: ...  # noqa: D102
     def list_versions(self, dataset_id: str) -> list[VersionRow]: ...  # noqa: D102
+    def find_newer_definition(  # noqa: D102
+        self, dataset_id: str, project_id: str, project_version: int
+    ) -> Mapping[str, Any] | None: ...
     def add_version(self, row: VersionRow) -> None: ...  # noqa: D102
     def find_registration(self, snapshot_sha256: str, output_seq: int, uri: str) -> Registration | None: ...  # noqa: D102
     def list_registrations(self, snapshot_sha256: str, token: int) -> list[Registration]: ...  # noqa: D102

@@ -193,6 +193,32 @@ class RegistryCases:
         assert version.definition == {**wider, "version": 2}
         assert [len(item.definition["main_table"]["columns"]) for item in version.slices] == [1, 2]
 
+    def test_old_snapshot_executed_again_keeps_the_schema_of_the_highest_project_version(
+        self, registry: Registry
+    ) -> None:
+        wider = {"id": "ds-id", "name": "DS", "main_table": {"name": "DS", "columns": [{"name": "a"}, {"name": "b"}]}}
+        narrow = make_write().definition
+        old, new = make_start("a"), make_start("b", project_version=2)
+        newest = make_start("c", project_version=3)
+        for version, (start, own, whole) in enumerate(
+            [
+                (old, narrow, narrow),
+                (new, wider, wider),
+                (old, narrow, wider),
+                (old, narrow, wider),
+                (newest, narrow, narrow),
+                (new, wider, narrow),
+                (make_start("d", project="other"), wider, wider),
+            ],
+            1,
+        ):
+            write = make_write(f"file:/s/{version}", definition=own)
+            registry.finish_attempt(begin(registry, start), [write], {})
+            found = registry.find_version("DS")
+            assert found is not None
+            assert found.definition == {**whole, "version": version}
+            assert [item.definition for item in found.slices] == [{**own, "version": version}]
+
     def test_locking_revokes_the_attempt_under_way_for_good(self, registry: Registry) -> None:
         attempt = begin(registry, make_start("a"))
         update = registry.set_period_status("gregorian", "2026-01", "locked", who="ann", reason="audited")
