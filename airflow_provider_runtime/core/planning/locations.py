@@ -52,6 +52,11 @@ def unescape_pattern(uri: str) -> str:
     return re.sub(r"\\(.)", r"\1", uri)
 
 
+def holds_magic(text: str) -> bool:
+    """Tell whether a text holds a character that stands for others."""
+    return _MAGIC.search(text) is not None
+
+
 def check_relative_path(path: str, *, allow_absolute: bool = False) -> str | None:
     """Return why a path could leave the folder that it is taken below, or None.
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
 from urllib.parse import unquote
 
 from airflow_provider_runtime.core.model.plan import PlanDestination, PlanLocation
 from airflow_provider_runtime.core.options import get_option
+from airflow_provider_runtime.core.planning.locations import holds_magic
 
 _LEADING = re.compile(r"^([a-z][a-z0-9+.-]*):/*")
 _PATTERN = re.compile(r"\\(.)|(\[[^]]*\])|(.)")
@@ -82,17 +84,28 @@ def holds_folder(folder: str, inner: str) -> bool:
     return f"{_read_folder(inner)}/".startswith(f"{_read_folder(folder).rstrip('/')}/")
 
 
-def overlaps_source(folder: str, source: str) -> bool:
-    """Tell whether a folder is, holds or lies inside a place that is read, which may be a pattern of Hadoop's."""
+def split_source(source: str) -> list[str]:
+    """Return the names on the way to a place that is read, which may be a pattern of Hadoop's."""
     # What stands below a brace that goes over a slash may be anything.
-    read = takewhile(_closes_braces, filter(None, _read_folder(source).split("/")))
-    written = filter(None, _read_folder(folder).split("/"))
-    return all(re.fullmatch(_build_pattern(part), name) for name, part in zip(written, read, strict=False))
+    return list(takewhile(_closes_braces, filter(None, _read_folder(source).split("/"))))
+
+
+def find_overlapped(folder: str, sources: Mapping[str, list[str]]) -> str | None:
+    """Return the first of the places that are read, each with its names, that a folder is, holds or lies inside."""
+    written = [name for name in _read_folder(folder).split("/") if name]
+    return next((source for source, names in sources.items() if _overlaps(written, names)), None)
 
 
 def may_be_table(destination: PlanDestination, source: PlanLocation) -> bool:
     """Tell whether a table that is written may be one that is read."""
     return destination.kind == source.kind == "jdbc" and _match_tables(destination, source) is not None
+
+
+def _overlaps(written: list[str], read: list[str]) -> bool:
+    return all(
+        re.fullmatch(_build_pattern(part), name) if holds_magic(part) else part == name
+        for name, part in zip(written, read, strict=False)
+    )
 
 
 def _closes_braces(part: str) -> bool:

@@ -14,7 +14,7 @@ from airflow_provider_runtime.core.model.operation import OutputOperation
 from airflow_provider_runtime.core.model.plan import PlanDestination, PlanLocation
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.locations import make_uri, unescape_pattern
-from airflow_provider_runtime.core.planning.places import holds_folder, may_be_table, overlaps_source
+from airflow_provider_runtime.core.planning.places import find_overlapped, holds_folder, may_be_table, split_source
 
 _HINTS = {
     "files": "write to a folder that this project does not read",
@@ -31,7 +31,7 @@ def list_replaced_sources(
 ) -> list[Problem]:
     """Return the problem of each output that would replace rows at a place that the run reads."""
     read = list(locations)
-    sources = list(dict.fromkeys(location.uri for location in read if location.kind == "files"))
+    sources = {location.uri: split_source(location.uri) for location in read if location.kind == "files"}
     problems = []
     for index, operation in enumerate(definition.model.operations):
         destination = destinations.get(operation.seq)
@@ -51,13 +51,14 @@ def list_replaced_sources(
     return problems
 
 
-def _find_met(uri: str, sources: Iterable[str], period: str, root: Path, *, overwrites: bool) -> str | None:
+def _find_met(uri: str, sources: Mapping[str, list[str]], period: str, root: Path, *, overwrites: bool) -> str | None:
     """Return the place that is met by what the output replaces: its whole folder, or the period's in it."""
     replaced = uri if overwrites else f"{uri}/period={period}"
     catalog = make_uri(root, None)
     if overwrites and holds_folder(uri, catalog):
         return f"the catalog {catalog}"
-    return next((unescape_pattern(source) for source in sources if overlaps_source(replaced, source)), None)
+    met = find_overlapped(replaced, sources)
+    return None if met is None else unescape_pattern(met)
 
 
 def _find_met_table(destination: PlanDestination, read: Iterable[PlanLocation]) -> str | None:

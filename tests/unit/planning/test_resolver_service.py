@@ -148,6 +148,16 @@ def test_service_answer_that_is_wrong_is_resolve_003(service: Service, answer: b
     assert problems[0].location.file == "2.yaml"
 
 
+def test_service_answer_of_many_locations_is_compared_with_many_outputs_in_seconds(service: Service) -> None:
+    entries = [{"datasource_id": "lake", "path": f"x{number}"} for number in range(2_000)]
+    service.answer = json.dumps({"locations": entries}).encode()
+    outputs = (OUTPUT.replace("90", str(seq)).split(", register")[0] + "}\n" for seq in range(1, 101))
+    project = write_project("".join(text.replace("out/gl", f"o{seq}") for seq, text in enumerate(outputs)))
+    began = time.process_time()
+    assert len(list_locations(resolve(service.write(), project))) == 2_000
+    assert time.process_time() - began < 12
+
+
 def test_service_path_out_of_the_prefix_is_refused(service: Service) -> None:
     service.answer = b'{"locations": [{"datasource_id": "lake", "path": "../../etc"}]}'
     assert list_problems(service.write(), write_project(OUTPUT))[0].code == "CATALOG_002"
