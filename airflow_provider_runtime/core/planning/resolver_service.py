@@ -131,11 +131,16 @@ def _ask(request: Request, endpoint: str) -> bytes:
             raise _unreachable(endpoint, f"answered with status {error.code}") from None
         raise _refuse(endpoint, f"answered with status {error.code}") from None
     except (URLError, HTTPException, OSError, ValueError) as error:
-        reason = error.reason if isinstance(error, URLError) else error
-        raise _unreachable(endpoint, f"cannot be reached: {reason}") from None
+        raise _unreachable(endpoint, f"cannot be reached: {_name_failure(error)}") from None
     if len(content) > MAX_ANSWER_BYTES:
         raise _refuse(endpoint, f"answered with more than {MAX_ANSWER_BYTES // 1024 // 1024} MB")
     return content
+
+
+def _name_failure(error: Exception) -> str:
+    """Return the system's words, or the failure's kind: other texts repeat what was sent, which may hold the secret."""
+    reason = error.reason if isinstance(error, URLError) else error
+    return getattr(reason, "strerror", None) or type(reason).__name__
 
 
 def _read_in_time(response: HTTPResponse, endpoint: str) -> bytes:

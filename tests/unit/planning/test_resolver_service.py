@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.error import URLError
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -40,6 +41,8 @@ class Service:
     headers: dict[str, str] = field(default_factory=dict)
     missing: int = 0
     """How many bytes more than it sends it announces."""
+    raw: str = ""
+    """What it sends in place of an answer; AUTH stands for the header it was asked with."""
     asked: list[tuple[str, str, dict[str, object], str | None]] = field(default_factory=list)
 
     @property
@@ -67,6 +70,9 @@ def service() -> Iterator[Service]:
 
         def reply(self, params: dict[str, object]) -> None:
             state.asked.append((self.command, urlsplit(self.path).path, params, self.headers.get("Authorization")))
+            if state.raw:
+                self.wfile.write(state.raw.replace("AUTH", self.headers["Authorization"]).encode())
+                return
             self.send_response(state.status)
             for name, value in state.headers.items():
                 self.send_header(name, value)
@@ -232,6 +238,28 @@ def test_service_whose_headers_drip_is_given_up(drop: bytes, monkeypatch: pytest
         assert time.monotonic() - began < 5
         done.set()
         thread.join()
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "AUTH\r\n\r\n",
+        "HTTP/1.1 abc AUTH\r\n\r\n",
+        "AUTH/9 200 OK\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nAUTH\r\nxx",
+    ],
+)
+def test_service_that_does_not_speak_http_is_not_repeated(service: Service, raw: str) -> None:
+    service.raw = raw
+    loaded = load(service.write(", auth: env://CATALOG_TOKEN"), write_project(OUTPUT))
+    with pytest.raises(InfrastructureError, match=r"cannot be reached: [A-Z][A-Za-z]+$") as caught:
+        build_snapshot(loaded, "p1", "2026-01", OPTIONS, read_credential=lambda _: CANARY)
+    assert CANARY not in str(caught.value)
+
+
+def test_proxy_that_refuses_is_not_repeated() -> None:
+    error = URLError(OSError(f"Tunnel connection failed: 407 {CANARY}"))
+    assert resolver_service._name_failure(error) == "OSError"
 
 
 def test_service_answer_that_breaks_off_is_worth_a_retry(service: Service) -> None:
