@@ -77,17 +77,25 @@ def ask_service(
 
 def _make_authorization(secret: str) -> str:
     try:
-        parts = json.loads(secret) if secret.lstrip().startswith("{") else {}
-    except ValueError:
-        parts = {}
-    if parts.get("user"):
-        pair = f"{parts['user']}:{parts.get('password', '')}"
-        return "Basic " + b64encode(pair.encode()).decode()
-    token = "".join(str(parts.get("token") or parts.get("password") or secret).split())
+        parts = _read_parts(secret)
+        if parts.get("user"):
+            pair = f"{parts['user']}:{parts.get('password', '')}"
+            return "Basic " + b64encode(pair.encode()).decode()
+        token = "".join(str(parts.get("token") or parts.get("password") or secret).split())
+    except (RecursionError, UnicodeEncodeError):
+        problem = Problem("CATALOG_004", "the secret of `auth` is nested too deeply, or holds half a character")
+        raise DefinitionError(problem) from None
     if not (token.isascii() and token.isprintable()):
         problem = Problem("CATALOG_004", "the secret of `auth` has characters that no header can carry")
         raise DefinitionError(problem)
     return f"Bearer {token}"
+
+
+def _read_parts(secret: str) -> dict[str, object]:
+    try:
+        return json.loads(secret) if secret.lstrip().startswith("{") else {}
+    except ValueError:
+        return {}
 
 
 def _make_request(method: str, endpoint: str, params: dict[str, str], headers: dict[str, str]) -> Request:

@@ -279,6 +279,26 @@ def test_secret_that_no_header_can_carry_is_not_shown(
     assert service.asked == []
 
 
+@pytest.mark.parametrize(
+    "secret",
+    [
+        '{"user": "' + CANARY + '", "password": ' + "[" * 100_000,
+        '{"token": ' + "[" * 990 + f'"{CANARY}"' + "]" * 990 + "}",
+        '{"user": "u", "password": "' + CANARY + '\\ud800"}',
+        '{"user": "u", "password": "' + CANARY + '\udcff"}',
+        CANARY + "\udcff",
+    ],
+    ids=["deep", "nested", "half a character", "no UTF-8", "token that is no UTF-8"],
+)
+def test_secret_that_cannot_be_read_is_catalog_004(service: Service, secret: str) -> None:
+    loaded = load(service.write(", auth: env://CATALOG_TOKEN"), write_project(OUTPUT))
+    with pytest.raises(DefinitionError) as caught:
+        build_snapshot(loaded, "p1", "2026-01", OPTIONS, read_credential=lambda _: secret)
+    assert caught.value.code == "CATALOG_004"
+    assert CANARY not in str(caught.value)
+    assert service.asked == []
+
+
 def test_credential_that_cannot_be_read_is_catalog_004(service: Service) -> None:
     for reference in ("airflow://cat", "env://NOT_SET_ANYWHERE"):
         problems = list_problems(service.write(f", auth: {reference}"), write_project(OUTPUT))
