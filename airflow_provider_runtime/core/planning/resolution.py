@@ -10,7 +10,7 @@ from datetime import datetime
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.rules_options import find_option_faults
-from airflow_provider_runtime.core.catalog.rules_secrets import find_secret_word, holds_secret
+from airflow_provider_runtime.core.catalog.rules_secrets import FORMAT_NAME, find_secret_word, holds_secret
 from airflow_provider_runtime.core.errors import (
     DefinitionError,
     Location,
@@ -33,6 +33,7 @@ from airflow_provider_runtime.core.planning.locations import (
     make_pattern,
 )
 from airflow_provider_runtime.core.planning.periods import PeriodIndex
+from airflow_provider_runtime.core.planning.resolver_class import holds_login, show_text
 from airflow_provider_runtime.core.planning.resolver_rules import RuleTrace, match_rule
 from airflow_provider_runtime.core.planning.resolver_service import CredentialReader, ask_service
 from airflow_provider_runtime.core.planning.templates import make_token_values, render_template
@@ -242,6 +243,9 @@ def make_location(catalog: Catalog, asked: resolver_class.Location, locate: _Loc
         message = "the uri of a location is not absolute, holds a control character, or holds a password"
         raise ResolveError(Problem("RESOLVE_003", message, "write scheme://host/path", locate("endpoint")))
     kind = read_format(asked.type)
+    if not FORMAT_NAME.fullmatch(kind):
+        message = "the type of a location is not the name of a format"
+        raise ResolveError(Problem("RESOLVE_003", message, None, locate("endpoint")))
     _check_options(asked, kind, locate)
     return PlanLocation(kind="files", format=kind, uri=asked.uri, options=dict(asked.options))
 
@@ -250,20 +254,26 @@ def _check_options(asked: resolver_class.Location, kind: str, locate: _Locate) -
     """Refuse options that no definition may have either."""
     hint = "use a datasource with a credential_ref"
     for name, value in asked.options.items():
-        if find_secret_word(name) or holds_secret(value):
-            message = f"the option '{name}' of a location looks like a secret"
+        if find_secret_word(name) or holds_login(name) or holds_secret(value):
+            message = f"the option '{show_text(name)}' of a location looks like a secret"
             raise DefinitionError(Problem("CATALOG_002", message, hint, locate("endpoint")))
     for _, message, said in find_option_faults(asked.options, kind):
         raise DefinitionError(Problem("CATALOG_002", f"a location's {message}", said, locate("endpoint")))
     if asked.path is not None and holds_secret(asked.path):
         raise DefinitionError(Problem("CATALOG_002", "the path of a location holds a password", hint, locate("path")))
+    for key, text in (("table", asked.table), ("schema", asked.schema)):
+        if text is not None and holds_login(text):
+            message = f"the {key} of a location holds a password"
+            raise DefinitionError(Problem("CATALOG_002", message, hint, locate(key)))
 
 
 def _get_datasource(catalog: Catalog, identifier: str, locate: _Locate) -> Datasource:
     found = catalog.find_datasource(identifier)
     if found is None:
         hint = suggest(identifier, catalog.datasources)
-        problem = Problem("CATALOG_004", f"datasource '{identifier}' not found", hint, locate("datasource_id"))
+        problem = Problem(
+            "CATALOG_004", f"datasource '{show_text(identifier)}' not found", hint, locate("datasource_id")
+        )
         raise DefinitionError(problem)
     if found.model.status != "active":
         message = f"datasource '{identifier}' is disabled"
@@ -279,7 +289,7 @@ def _locate_table(datasource: Datasource, asked: resolver_class.Location, locate
     schema = asked.schema or get_option(datasource.options, "schema")
     for key, text in (("table", asked.table), ("schema", schema)):
         if text is not None and not _TABLE.fullmatch(text):
-            message = f"the {key} '{hide_control_characters(text)}' is no name of a {key}"
+            message = f"the {key} '{show_text(text)}' is no name of a {key}"
             raise DefinitionError(Problem("CATALOG_002", message, "write letters, digits and dots", locate(key)))
     name = f"{schema}.{asked.table}" if schema and "." not in asked.table else asked.table
     return PlanLocation(
@@ -297,7 +307,7 @@ def _locate_files(
     key = "path" if asked.path is not None else "table"
     relative = asked.path if asked.path is not None else "/".join(filter(None, (asked.schema, asked.table)))
     if reason := check_relative_path(relative, allow_absolute=not datasource.path_prefix):
-        message = f"the {key} '{hide_control_characters(relative)}' {reason}"
+        message = f"the {key} '{show_text(relative)}' {reason}"
         hint = f"write a path below the prefix of datasource '{datasource.id}'"
         raise DefinitionError(Problem("CATALOG_002", message, hint, locate(key)))
     return PlanLocation(

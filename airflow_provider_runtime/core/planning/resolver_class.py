@@ -13,7 +13,9 @@ from collections.abc import Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 
+from airflow_provider_runtime.core.catalog.rules_secrets import holds_secret
 from airflow_provider_runtime.core.errors import Problem, ResolveError
+from airflow_provider_runtime.core.model.base import LONGEST_PLACE
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.planning.locations import hide_control_characters
 from airflow_provider_runtime.core.planning.periods import PeriodIndex
@@ -75,16 +77,28 @@ def find_fault(location: Location, index: PeriodIndex) -> str | None:
     texts = {name: getattr(location, name) for name in _TEXTS}
     for name, value in ({n: v for n, v in texts.items() if v is not None} | dict(location.options)).items():
         if not isinstance(name, str) or not isinstance(value, str):
-            return f"{hide_control_characters(str(name))} is no text"
+            return f"{show_text(str(name))} is no text"
         if _SURROGATE.search(name) or _SURROGATE.search(value):
-            return f"{hide_control_characters(name)} holds half a character, which no file can hold"
+            return f"{show_text(name)} holds half a character, which no file can hold"
+        if max(len(name), len(value)) > LONGEST_PLACE:
+            return f"{show_text(name)} has more than {LONGEST_PLACE} characters"
     if location.path is not None and location.table is not None:
         return "it has a path and a table"
     if location.datasource_id is not None and location.uri is not None:
         return "it has a datasource_id and a uri"
     if location.period is not None and index.find_period(location.period) is None:
-        return f"its period '{hide_control_characters(location.period)}' is not in the calendar"
+        return f"its period '{show_text(location.period)}' is not in the calendar"
     return None
+
+
+def show_text(text: str) -> str:
+    """Return a text of an answer as it is shown: on one line, not too long, and without what may be a login."""
+    return "…" if holds_login(text) else hide_control_characters(text[:_LONGEST])
+
+
+def holds_login(text: str) -> bool:
+    """Tell whether a text that is no address, such as a name, holds a user with a password, or another secret."""
+    return holds_secret(f"//{text}")
 
 
 def _make_resolver(name: str) -> object:

@@ -35,8 +35,7 @@ from urllib.request import (
 
 from airflow_provider_runtime.core.errors import DefinitionError, InfrastructureError, Problem, ResolveError
 from airflow_provider_runtime.core.model.resolver import CatalogStrategy
-from airflow_provider_runtime.core.planning.locations import hide_control_characters
-from airflow_provider_runtime.core.planning.resolver_class import Location
+from airflow_provider_runtime.core.planning.resolver_class import Location, show_text
 from airflow_provider_runtime.core.planning.templates import render_template
 
 CredentialReader = Callable[[str], str]
@@ -199,12 +198,12 @@ def _read_answer(endpoint: str, content: bytes) -> tuple[Location, ...]:
 def _read_location(endpoint: str, position: int, entry: dict[str, object]) -> Location:
     where = f"answered with a wrong location (number {position + 1})"
     if unknown := sorted(set(entry) - _KEYS):
-        raise _refuse(endpoint, f"{where}: unknown key '{hide_control_characters(unknown[0])}'")
+        raise _refuse(endpoint, f"{where}: unknown key '{show_text(unknown[0])}'")
     options = entry.get("options", {})
     if not isinstance(options, dict):
         raise _refuse(endpoint, f"{where}: options is no object")
     texts = {key: value for key, value in entry.items() if key != "options" and value is not None}
     for key, value in {**texts, **options}.items():
         if not isinstance(value, str):
-            raise _refuse(endpoint, f"{where}: {hide_control_characters(key)} is no text")
+            raise _refuse(endpoint, f"{where}: {show_text(key)} is no text")
     return Location(**texts, options=options)  # type: ignore[arg-type]

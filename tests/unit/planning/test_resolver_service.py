@@ -185,6 +185,38 @@ def test_service_option_that_no_definition_may_have_is_refused(service: Service,
     assert list_problems(service.write(), write_project(OUTPUT))[0].code == "CATALOG_002"
 
 
+@pytest.mark.parametrize(
+    ("entry", "code"),
+    [
+        ({"datasource_id": f"https://u:{CANARY}@h", "path": "a"}, "CATALOG_004"),
+        ({"datasource_id": f"u:{CANARY}@h", "path": "a"}, "CATALOG_004"),
+        ({"datasource_id": "dwh", "table": f"u:{CANARY}@h/t"}, "CATALOG_002"),
+        ({"datasource_id": "dwh", "table": "t", "schema": f"//u:{CANARY}@h"}, "CATALOG_002"),
+        ({"datasource_id": "lake", "table": f"//u:{CANARY}@h/t"}, "CATALOG_002"),
+        ({"datasource_id": "lake", "path": f"u:{CANARY}@h/../t"}, "CATALOG_002"),
+        ({"datasource_id": "lake", "path": "a", "period": f"//u:{CANARY}@h"}, "RESOLVE_003"),
+        ({"datasource_id": "lake", "path": "a", f"//u:{CANARY}@h": "1"}, "RESOLVE_003"),
+        ({"uri": "file:/a", "type": f"https://u:{CANARY}@h"}, "RESOLVE_003"),
+        ({"uri": "file:/a", "type": "csv", "options": {f"//u:{CANARY}@h": "1"}}, "CATALOG_002"),
+        ({"uri": "file:/a", "type": "csv", "options": {f"//u:{CANARY}@h": 1}}, "RESOLVE_003"),
+    ],
+)
+def test_service_answer_with_a_login_is_refused_and_not_repeated(
+    service: Service, entry: dict[str, object], code: str
+) -> None:
+    service.answer = json.dumps({"locations": [entry]}).encode()
+    (problem,) = list_problems(service.write(), write_project(OUTPUT))
+    assert problem.code == code
+    assert CANARY not in f"{problem.message} {problem.hint}"
+
+
+@pytest.mark.parametrize("key", ["path", "table"])
+def test_service_answer_that_is_too_long_is_refused(service: Service, key: str) -> None:
+    service.answer = json.dumps({"locations": [{"datasource_id": "lake", key: "x" * 4_001}]}).encode()
+    (problem,) = list_problems(service.write(), write_project(OUTPUT))
+    assert (problem.code, len(problem.message) < 200) == ("RESOLVE_003", True)
+
+
 def test_service_format_is_known_in_any_case(service: Service) -> None:
     service.answer = b'{"locations": [{"uri": "s3a://b", "type": "CSV"}]}'
     assert {found.format for found in list_locations(resolve(service.write(), write_project(OUTPUT)))} == {"csv"}
