@@ -27,6 +27,12 @@ class Dialect:
     session_sql: tuple[str, ...] = ()
     """Run when a connection begins."""
     writer_options: Mapping[str, str] = field(default_factory=dict)
+    moment_sql: str | None = None
+    """Gives a moment a name, as long as its transaction is open."""
+    join_moment_sql: str = ""
+    """Has another session see a moment."""
+    has_plain_times: bool = False
+    """That dates and timestamps are ISO when they are asked for as texts, which no zone or calendar of Java changes."""
 
     def quote(self, name: str) -> str:
         """Return a name as an identifier, whatever it holds."""
@@ -78,6 +84,9 @@ _DIALECTS = {
             "SET TIME ZONE 'UTC'",
         ),
         writer_options={"reWriteBatchedInserts": "true", "tcpKeepAlive": "true"},
+        moment_sql="SELECT pg_export_snapshot()",
+        join_moment_sql="BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '{}'",
+        has_plain_times=True,
     ),
     "mysql": Dialect(
         "mysql",

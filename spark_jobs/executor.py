@@ -39,6 +39,7 @@ from spark_jobs.snapshot import (
     name_table,
 )
 from spark_jobs.sources import Credentials, LoadedTable, SourceContext, load_table
+from spark_jobs.sources.moments import Moments
 from spark_jobs.sources.sizes import choose_join_strategy
 from spark_jobs.sources.splits import SPLIT_SETTING, spread_files
 from spark_jobs.staging import Staging, add_columns
@@ -114,8 +115,9 @@ class Execution:
         self._plan = snapshot.plan
         self._sinks = sinks
         self._progress = progress
+        self._moments = Moments(spark)
         self._sources = SourceContext(
-            spark, snapshot.period.identifier, snapshot.as_of, credentials, needs_row_ids(self._plan)
+            spark, snapshot.period.identifier, snapshot.as_of, credentials, self._moments, needs_row_ids(self._plan)
         )
         # Rows that operations make have all columns from the start: rows of one form share their generated code.
         self._columns_at_end = self._plan.operations[-1].columns_after
@@ -159,7 +161,8 @@ class Execution:
         return translate(error, self._plan)
 
     def release(self) -> None:
-        """Let go of everything that was kept in the session."""
+        """Let go of everything that was kept in the session, and of the databases."""
+        self._moments.close()
         for frame in self._kept:
             frame.unpersist()
         for side in self._sides.values():

@@ -39,6 +39,13 @@ DRIVERS = {
     "oracle": "oracle.jdbc.OracleDriver",
 }
 
+# Options that are Spark's own; all others are the driver's connection properties.
+_SPARK_OPTIONS = frozenset(
+    {"url", "dbtable", "query", "driver", "numpartitions", "batchsize", "fetchsize", "isolationlevel", "truncate"}
+    | {"partitioncolumn", "lowerbound", "upperbound", "sessioninitstatement", "querytimeout", "createtableoptions"}
+    | {"customschema", "prefertimestampntz", "pushdownpredicate"}
+)
+
 
 class DatabaseError(Exception):
     """A database refused or lost a statement; `state` is SQL's own code for why."""
@@ -267,11 +274,12 @@ class Database:
 
 
 def connect_database(spark: SparkSession, url: str, options: Mapping[str, str], credentials: Credentials) -> Database:
-    """Open a connection from the driver; `options` are the driver's own connection properties."""
+    """Open a connection from the driver; options are those of a reader or writer of Spark."""
     jvm = _get_jvm(spark)
     properties = jvm.java.util.Properties()
     for name, value in {**options, **credentials.options}.items():
-        properties.setProperty(name, value)
+        if name.lower() not in _SPARK_OPTIONS:
+            properties.setProperty(name, value)
     if credentials.user is not None:
         properties.setProperty("user", credentials.user)
     if credentials.password is not None:
@@ -371,6 +379,13 @@ def _get_jvm(spark: SparkSession) -> Any:
         hint = "write to a folder that this process and the server share, or run with spark-submit"
         raise JobError("OUTPUT_002", message, hint=hint)
     return spark.sparkContext._jvm
+
+
+def use_utc(spark: SparkSession) -> None:
+    """Have the JVM live in UTC: JDBC drivers make dates and timestamps in its zone, which may have gaps."""
+    if not is_connect(spark):
+        zones = _get_jvm(spark).java.util.TimeZone
+        zones.setDefault(zones.getTimeZone("UTC"))
 
 
 def read_planned_bytes(frame: DataFrame) -> int:

@@ -15,6 +15,7 @@ _SHAPE_HINT = (
     "give every line as many values as the header; values with line breaks need the datasource option `multiLine: true`"
 )
 _QUOTES_HINT = "a quote inside a quoted value is doubled, and every quoted value ends with a quote"
+_VALUE_HINT = "correct the value where it comes from"
 _WHOLE_HINT = "write the file again, it is incomplete or of another format"
 
 _FILE = re.compile(r"while reading file (.+?)\.\s")
@@ -103,6 +104,9 @@ _RULES = (
         "DATA_001",
         r"it is incomplete or of another format (\1)",
         _WHOLE_HINT,
+    ),
+    _rule(
+        r"Bad value for type \w+ : (NaN|-?Infinity)", "DATA_003", r"\1 is no number that a decimal holds", _VALUE_HINT
     ),
     _rule(r"Permission denied", "DATA_001", "permission denied", "let the job's user read it"),
     _rule(

@@ -138,11 +138,15 @@ def _start_session(snapshot: Snapshot | None) -> SparkSession:
     from pyspark.sql import SparkSession
 
     server = os.environ.get("SPARK_REMOTE")
+    builder = SparkSession.builder
     if server:
         require_server(server)
+    else:
+        # Executors read databases in their own zone, see `use_utc`.
+        builder = builder.config("spark.executorEnv.TZ", "UTC")
     name = "run_project" if snapshot is None else f"{snapshot.project.name} {snapshot.period.identifier}"
     try:
-        return SparkSession.builder.appName(name).getOrCreate()
+        return builder.appName(name).getOrCreate()
     except Exception as failure:
         reason = shorten(str(failure))
         raise JobError("INFRA_001", f"Spark did not start: {reason}", hint="see the log of the driver") from failure

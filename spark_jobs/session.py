@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from spark_jobs.errors import JobError
+from spark_jobs.jvm import use_utc
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,6 +74,7 @@ def configure_session(spark: SparkSession) -> None:
     for key, value in SETTINGS.items():
         if _read_setting(spark, key) != value:
             spark.conf.set(key, value)
+    use_utc(spark)
     cores = count_local_cores(spark)
     if cores and spark.conf.get("spark.sql.shuffle.partitions") == DEFAULT_SHUFFLE_PARTITIONS:
         spark.conf.set("spark.sql.shuffle.partitions", str(2 * cores))

@@ -26,11 +26,6 @@ if TYPE_CHECKING:
 LEDGER = "runtime_publish_ledger"
 STAGE = "rt_stage_"
 _OWN_TABLE = re.compile(rf"(^|\.)({LEDGER}$|{STAGE})", re.IGNORECASE)
-# Options of the plan that are Spark's own; all others are the driver's connection properties.
-_SPARK_OPTIONS = frozenset(
-    {"url", "dbtable", "query", "driver", "numpartitions", "batchsize", "fetchsize", "isolationlevel", "truncate"}
-    | {"partitioncolumn", "lowerbound", "upperbound", "sessioninitstatement", "querytimeout", "createtableoptions"}
-)
 
 
 @dataclass(frozen=True)
@@ -150,12 +145,8 @@ class JdbcTarget:
     @contextmanager
     def connect(self) -> Iterator[Database]:
         """Open a connection whose work is dropped unless it was committed."""
-        given = self.output.destination.options
-        own = {name: value for name, value in given.items() if name.lower() not in _SPARK_OPTIONS}
-        properties = {**self.dialect.writer_options, **own}
-        driver = get_option(given, "driver")
-        named = {} if driver is None else {"driver": driver}
-        database = connect_database(self.spark, self.url, {**properties, **named}, self.read_credentials())
+        options = {**self.dialect.writer_options, **self.output.destination.options}
+        database = connect_database(self.spark, self.url, options, self.read_credentials())
         try:
             for sql in self.dialect.session_sql:
                 database.execute(sql)

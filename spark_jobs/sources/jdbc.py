@@ -5,17 +5,22 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pyspark.sql.types import StructType
+
+from spark_jobs.columns import MAX_PRECISION, is_readable, parse_decimal, quote_name
 from spark_jobs.dialects import STANDARD, find_dialect
 from spark_jobs.jvm import find_driver, list_causes
 from spark_jobs.options import drop_options, get_option, merge_options
 from spark_jobs.sources.relation import MissingDataError, Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
+    from spark_jobs.columns import Wanted
     from spark_jobs.snapshot import Location
+    from spark_jobs.sources.moments import Moments
 
 # PostgreSQL, MySQL, Oracle, SQL Server, SQLite, Derby and H2.
 _NO_TABLE = re.compile(
@@ -24,8 +29,22 @@ _NO_TABLE = re.compile(
     re.IGNORECASE,
 )
 
+DEFAULTS = {
+    "preferTimestampNTZ": "true",
+    "pushDownPredicate": "true",
+    # Without it PostgreSQL's driver takes a whole table into memory, and Oracle's asks for ten rows at a time.
+    "fetchsize": "2000",
+}
+_TIMES = ("date", "timestamp", "timestamp_ntz")
 
-def read_jdbc(spark: SparkSession, location: Location, credentials: Mapping[str, str]) -> Relation:
+
+def read_jdbc(
+    spark: SparkSession,
+    location: Location,
+    wanted: Collection[Wanted],
+    credentials: Mapping[str, str],
+    moments: Moments,
+) -> Relation:
     """Return a table's rows; Spark hands simple predicates and the choice of columns on to the database."""
     schema = get_option(location.options, "schema")
     options = drop_options(location.options, "schema")
@@ -33,17 +52,65 @@ def read_jdbc(spark: SparkSession, location: Location, credentials: Mapping[str,
     # DriverManager does not see a driver that came with --jars; Spark does, when it is told the name.
     driver = find_driver(get_option(options, "url") or "", options)
     named = {"driver": driver} if driver is not None else {}
-    defaults = {"preferTimestampNTZ": "true", "pushDownPredicate": "true", **named}
-    options = merge_options(defaults, options, credentials)
+    options = merge_options(DEFAULTS, named, options, credentials)
     for name in _list_spellings(get_option(options, "url") or "", table):
+        asked = merge_options(options, {"dbtable": name})
         try:
-            frame = spark.read.format("jdbc").options(**merge_options(options, {"dbtable": name})).load()
+            frame = _load(spark, asked)
         except Exception as error:
             if not any(_NO_TABLE.search(text) for text in list_causes(error)):
                 raise
         else:
-            return Relation(frame, location)
+            texts = _list_texts(frame, wanted, asked)
+            changed = {"customSchema": _write_schema(frame, asked, texts)} if texts else {}
+            moment = moments.join(asked)
+            if moment is not None:
+                changed["sessionInitStatement"] = moment
+            return Relation(_load(spark, merge_options(asked, changed)) if changed else frame, location, texts=texts)
     raise MissingDataError(table)
+
+
+def _load(spark: SparkSession, options: Mapping[str, str]) -> DataFrame:
+    return spark.read.format("jdbc").options(**options).load()
+
+
+def _list_texts(frame: DataFrame, wanted: Collection[Wanted], options: Mapping[str, str]) -> frozenset[str]:
+    """Return the columns whose values are read exactly as texts only.
+
+    Spark rounds numbers to the type that it takes a column for, which is a guess where it has all of 38 digits and a
+    wish where the user gave it. Dates and timestamps pass through Java's zone and old calendar, and `infinity` becomes
+    a day. A column by which the reading is split has to stay what it is.
+    """
+    physical = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+    split = (get_option(options, "partitionColumn") or "").strip('"`')
+    given = _read_schema(options)
+    has_plain_times = find_dialect(get_option(options, "url") or "").has_plain_times
+    texts = set()
+    for column in wanted:
+        kind = physical.get(column.name)
+        if kind is None or column.name.lower() == split.lower():
+            continue
+        digits = parse_decimal(kind)
+        if digits is None:
+            is_text = has_plain_times and kind in _TIMES and is_readable(column.type, kind)
+        else:
+            is_number = column.type.startswith("decimal") or (column.type == "bigint" and digits[1] == 0)
+            is_text = is_number and (digits[0] == MAX_PRECISION or column.name in given)
+        if is_text:
+            texts.add(column.name)
+    return frozenset(texts)
+
+
+def _read_schema(options: Mapping[str, str]) -> frozenset[str]:
+    given = get_option(options, "customSchema")
+    return frozenset(StructType.fromDDL(given).names) if given else frozenset()
+
+
+def _write_schema(frame: DataFrame, options: Mapping[str, str], texts: frozenset[str]) -> str:
+    """Return the schema that the user gave, with texts in place of some columns' types."""
+    kinds = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+    kinds = {name: kinds[name] for name in _read_schema(options) if name in kinds} | dict.fromkeys(texts, "string")
+    return ", ".join(f"{quote_name(name)} {kind}" for name, kind in sorted(kinds.items()))
 
 
 def _list_spellings(url: str, table: str) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from spark_jobs.snapshot import name_table
 from spark_jobs.sources.files import UnreadableTypesError, read_files
 from spark_jobs.sources.jdbc import read_jdbc
 from spark_jobs.sources.memory import read_memory
+from spark_jobs.sources.moments import Moments
 from spark_jobs.sources.numbering import number_files
 from spark_jobs.sources.relation import Credentials, MissingDataError, Relation
 
@@ -40,6 +41,7 @@ class SourceContext:
     run_period: str
     as_of: date
     credentials: Credentials
+    moments: Moments
     needs_positions: bool = True
     """That somebody wants row ids."""
 
@@ -138,7 +140,7 @@ def _open_locations(context: SourceContext, table: Table, wanted: tuple[Wanted, 
     for ordinal, location in enumerate(table.locations):
         place = location.place or str(location.table)
         try:
-            relation = _open_location(context, location, wanted, ordinal)
+            relation = _open_location(context, table, location, wanted, ordinal)
         except MissingDataError:
             if location.on_missing == "error":
                 hint = "write the data first, or let the resolver's rule say `on_missing: empty`"
@@ -185,7 +187,7 @@ def _describe_failure(
 
 
 def _open_location(
-    context: SourceContext, location: Location, wanted: tuple[Wanted, ...], ordinal: int
+    context: SourceContext, table: Table, location: Location, wanted: tuple[Wanted, ...], ordinal: int
 ) -> Relation | None:
     if location.kind == "memory":
         if not location.columns:
@@ -193,7 +195,11 @@ def _open_location(
         return read_memory(context.spark, location, ordinal)
     credentials = context.credentials(location.credential_ref) if location.credential_ref else {}
     if location.kind == "jdbc":
-        return read_jdbc(context.spark, location, credentials)
+        temporal = table.temporal
+        # The database is asked for the days that a row is valid, so these stay dates.
+        sought = {temporal.from_column, temporal.to_column} if temporal.mode == "bitemporal" else set()
+        free = [column for column in wanted if column.name not in sought]
+        return read_jdbc(context.spark, location, free, credentials, context.moments)
     return read_files(context.spark, location, wanted, credentials)
 
 
@@ -206,7 +212,7 @@ def _check_relation(table: Table, wanted: tuple[Wanted, ...], relation: Relation
             if not column.optional and column.name not in physical
         ]
     else:
-        sentences = find_mismatches(wanted, physical)
+        sentences = find_mismatches([column for column in wanted if column.name not in relation.texts], physical)
     where = relation.location.place or relation.location.table or "the rows given"
     return [
         Problem("DATA_002", f"{name_table(table)} at {where}: {sentence}", _SCHEMA_HINT, table.mark, None)
@@ -221,12 +227,16 @@ def _shape_relation(context: SourceContext, table: Table, wanted: tuple[Wanted, 
         if column.name not in physical:
             return None
         is_period = _is_period_column(table, column)
+        reference = quote_name(column.name)
+        if relation.location.kind == "jdbc" and column.type == "string" and not is_period:
+            # Compared by Spark: the database would do it in the order of its collation.
+            reference = f"concat({reference}, '')"
         value = build_column(
             column,
-            quote_name(column.name),
+            reference,
             physical[column.name],
             mark=table.mark,
-            is_text=relation.is_text,
+            is_text=relation.is_text or column.name in relation.texts,
             # A period is compared as it is, so that Spark can leave out the other ones while it reads.
             formats=replace(relation.formats, was_decoded=False) if is_period else relation.formats,
         )

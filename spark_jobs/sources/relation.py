@@ -27,6 +27,8 @@ class Relation:
     frame: DataFrame
     location: Location
     is_text: bool = False
+    texts: frozenset[str] = frozenset()
+    """Columns that are read as texts where others have their types."""
     formats: TextFormats = field(default_factory=TextFormats)
     position: str | None = None
     """SQL of a number that is a row's own within its table, when the source knows one."""

@@ -365,7 +365,7 @@ def test_scan_reads_needed_columns_of_the_period_only(spark: SparkSession, tmp_p
         str(tmp_path / "p")
     )
     document = table([("used", "bigint"), ("unused", "string")], files(tmp_path / "p"), role=role, mode="period")
-    context = SourceContext(spark, "2026-01", date(2026, 1, 1), lambda _: {})
+    context = SourceContext(spark, "2026-01", date(2026, 1, 1), lambda _: {}, Moments(spark))
     frame = load_table(context, build(Table, document)).frame.where("used > 3").select("used")
     text = frame._jdf.queryExecution().executedPlan().toString()
     assert "EqualTo(_period,2026-01), GreaterThan(used,3)]" in text

@@ -10,8 +10,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.errors import JobError
+from spark_jobs.report import OperationReport
 from spark_jobs.snapshot import Table, build
 from spark_jobs.sources import SourceContext, load_table
+from spark_jobs.sources.moments import Moments
 from tests.integration.jdbc.conftest import Warehouse
 from tests.spark.plan_builders import Columns, join, memory, run, start, table
 
@@ -72,9 +74,11 @@ def test_types_and_texts_are_exact(spark: SparkSession, tx: Warehouse) -> None:
 
 def test_database_is_asked_for_the_period_and_the_needed_columns(spark: SparkSession, tx: Warehouse) -> None:
     document = table([("id", "bigint"), ("note", "string")], locate(tx), mode="period")
-    context = SourceContext(spark, "2026-01", date(2026, 1, 1), give_credentials)
+    moments = Moments(spark)
+    context = SourceContext(spark, "2026-01", date(2026, 1, 1), give_credentials, moments)
     frame = load_table(context, build(Table, document)).frame.where("id > 3").select("id")
     text = frame._jdf.queryExecution().executedPlan().toString()
+    moments.close()
     assert "*EqualTo(_period,2026-01), *GreaterThan(id,3)]" in text
     assert "ReadSchema: struct<id:bigint>" in text
 
@@ -101,15 +105,127 @@ def test_join_to_a_table_is_a_hash_join(spark: SparkSession, warehouse: Warehous
 
 
 def test_schema_of_another_type_lists_the_columns(spark: SparkSession, warehouse: Warehouse) -> None:
-    warehouse.connection.execute("CREATE TABLE odd (amount numeric, share double precision)")
+    warehouse.connection.execute("CREATE TABLE odd (amount text, share double precision)")
     plan = start([("amount", "decimal(18,2)"), ("share", "decimal(18,2)")], locate(warehouse, "odd"))
     with pytest.raises(JobError) as caught:
         run(spark, plan.output("amount"), credentials=give_credentials)
     assert [problem.code for problem in caught.value.problems] == ["DATA_002", "DATA_002"]
-    warehouse.connection.execute("INSERT INTO odd VALUES (1.25, 0)")
-    given = locate(warehouse, "odd", customSchema="amount DECIMAL(18,2)")
-    good = start([("amount", "decimal(18,2)")], given).output("amount")
-    assert run(spark, good, credentials=give_credentials).rows(10) == [(Decimal("1.25"),)]
+
+
+NUMBERS = [
+    ("numeric", "decimal(38,18)", "1.12345678901234567899", None),
+    ("numeric", "decimal(18,2)", "1.239", None),
+    ("numeric", "decimal(18,2)", "1.2300", Decimal("1.23")),
+    ("numeric(45,5)", "decimal(38,0)", "12.345", None),
+    ("numeric(45,5)", "decimal(38,5)", "12.345", Decimal("12.34500")),
+    ("numeric(60,40)", "decimal(38,18)", "0.0000000000000000009", None),
+    ("numeric(60,40)", "decimal(38,20)", "-1.5", Decimal("-1.5")),
+    ("numeric", "bigint", "7", None),
+    ("numeric(38,0)", "bigint", "7", 7),
+    ("numeric(38,0)", "bigint", "9223372036854775808", None),
+    ("numeric", "decimal(18,2)", "NaN", None),
+    ("numeric(10,2)", "decimal(18,2)", "NaN", None),
+]
+
+
+@pytest.mark.parametrize(("kind", "declared", "value", "expected"), NUMBERS)
+def test_number_is_read_exactly_or_refused(
+    spark: SparkSession, warehouse: Warehouse, kind: str, declared: str, value: str, expected: object
+) -> None:
+    warehouse.connection.execute(f"CREATE TABLE n (id bigint, amount {kind})")
+    warehouse.connection.execute("INSERT INTO n VALUES (1, %s::numeric)", (value,))
+    plan = start([("id", "bigint"), ("amount", declared)], locate(warehouse, "n")).output("amount")
+    if expected is not None:
+        assert run(spark, plan, credentials=give_credentials).rows(10) == [(expected,)]
+        return
+    with pytest.raises(JobError, match=r"DATA_00[23]"):
+        run(spark, plan, credentials=give_credentials)
+
+
+def test_type_that_the_user_gives_rounds_nothing(spark: SparkSession, warehouse: Warehouse) -> None:
+    warehouse.connection.execute("CREATE TABLE n (amount numeric, other text)")
+    warehouse.connection.execute("INSERT INTO n VALUES (1.25, '2.50')")
+    columns: Columns = [("amount", "decimal(18,2)"), ("other", "decimal(18,2)")]
+    given = locate(warehouse, "n", customSchema="amount DECIMAL(18,2), other DECIMAL(18,2)")
+    plan = start(columns, given).output("amount", "other")
+    assert run(spark, plan, credentials=give_credentials).rows(10) == [(Decimal("1.25"), Decimal("2.50"))]
+    warehouse.connection.execute("UPDATE n SET amount = 1.239")
+    with pytest.raises(JobError, match=r"DATA_003.*1\.239 cannot be read as decimal\(18,2\)"):
+        run(spark, plan, credentials=give_credentials)
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "Pacific/Apia"])
+def test_days_and_times_do_not_depend_on_the_zone_of_java(spark: SparkSession, warehouse: Warehouse, zone: str) -> None:
+    zones = spark.sparkContext._jvm.java.util.TimeZone
+    zones.setDefault(zones.getTimeZone(zone))
+    expected = {
+        "gap": ("date", "2011-12-30", date(2011, 12, 30)),
+        "reform": ("date", "1582-10-10", date(1582, 10, 10)),
+        "skipped": ("timestamp", "2026-03-29 02:30", datetime(2026, 3, 29, 2, 30)),
+        "old": ("timestamptz", "1890-01-01 00:00Z", datetime(1890, 1, 1)),
+        "older": ("timestamptz", "1500-01-01 00:00:00.000001Z", datetime(1500, 1, 1, 0, 0, 0, 1)),
+    }
+    columns = ", ".join(f"{name} {kind}" for name, (kind, _, _) in expected.items())
+    values = ", ".join(f"'{value}'" for _, value, _ in expected.values())
+    warehouse.connection.execute(f"CREATE TABLE d ({columns}); INSERT INTO d VALUES ({values})")
+    declared = [(name, kind.removesuffix("tz")) for name, (kind, _, _) in expected.items()]
+    plan = start(declared, locate(warehouse, "d")).output(*expected)
+    rows = run(spark, plan, credentials=give_credentials).rows(10)
+    assert rows == [tuple(value for _, _, value in expected.values())]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("date", "infinity"),
+        ("date", "0044-03-15 BC"),
+        ("timestamp", "infinity"),
+        ("timestamptz", "-infinity"),
+    ],
+)
+def test_day_that_is_none_is_refused(spark: SparkSession, warehouse: Warehouse, kind: str, value: str) -> None:
+    warehouse.connection.execute(f"CREATE TABLE d (at {kind}); INSERT INTO d VALUES ('{value}')")
+    plan = start([("at", kind.removesuffix("tz"))], locate(warehouse, "d")).output("at")
+    with pytest.raises(JobError, match=rf"DATA_003.*'at'.*value {value}"):
+        run(spark, plan, credentials=give_credentials)
+
+
+def test_texts_are_compared_as_everywhere_whatever_the_collation(spark: SparkSession, warehouse: Warehouse) -> None:
+    warehouse.connection.execute(
+        "CREATE TABLE fx (code text COLLATE \"en-x-icu\", rate numeric(10,4)); INSERT INTO fx VALUES ('B', 3)"
+    )
+    plan = start([("code", "string")], memory(["code"], ("B",)))
+    plan.tables["fx"] = table([("code", "string"), ("rate", "decimal(10,4)")], locate(warehouse, "fx"))
+    narrowed = join("fx", "fx", ["rate"], ("code", "code"))
+    narrowed["condition"] += " AND `@@fx`.`code` < 'b'"
+    plan.update(("rate", "decimal(10,4)", "`@@fx`.`rate`"), joins=[narrowed])
+    rows = run(spark, plan.output("code", "rate"), credentials=give_credentials).rows(20)
+    assert rows == [("B", Decimal("3.0000"))]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"fetchsize": "0"},
+        {"partitionColumn": "id", "lowerBound": "1", "upperBound": "2000", "numPartitions": "4"},
+    ],
+)
+def test_whole_run_reads_one_moment(spark: SparkSession, warehouse: Warehouse, options: dict[str, str]) -> None:
+    """Another session replaces the period in one transaction, between what two outputs of the run read."""
+    warehouse.connection.execute("CREATE TABLE m (id bigint, amount bigint)")
+    warehouse.connection.execute("INSERT INTO m SELECT n, 1 FROM generate_series(1, 2000) n")
+    plan = start([("id", "bigint"), ("amount", "bigint")], locate(warehouse, "m", **options))
+    plan.output("id", "amount", where="`@w`.`id` <= 1000").output("id", "amount", where="`@w`.`id` > 1000")
+
+    def replace_rows(done: OperationReport) -> None:
+        if done.seq == 10:
+            warehouse.connection.execute("UPDATE m SET amount = 2")
+
+    result = run(spark, plan, credentials=give_credentials, progress=replace_rows)
+    assert [{amount for _, amount in result.rows(seq)} for seq in (10, 20)] == [{1}, {1}]
+    assert warehouse.query("SELECT DISTINCT amount FROM m") == [(2,)]
+    assert warehouse.query("SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in tr%'") == [(0,)]
 
 
 def test_table_that_does_not_exist_follows_the_rule(spark: SparkSession, warehouse: Warehouse) -> None:
