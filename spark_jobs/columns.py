@@ -38,6 +38,10 @@ _DATE_TEXT = r"^\\s*\\d{4}-\\d{2}-\\d{2}\\s*$"
 _TIMESTAMP_TEXT = (
     r"^\\s*\\d{4}-\\d{2}-\\d{2}([ T]\\d{2}:\\d{2}(:\\d{2}([.]\\d{1,6})?)?(Z| ?UTC|[+-]\\d{2}(:?\\d{2})?)?)?\\s*$"
 )
+_SCIENTIFIC = r"^\\s*[+-]?(\\d*+)[.]?(\\d*+)[eE]([+-]?\\d{1,3})\\s*$"
+_HUGE = r"[eE][+-]?+\\S{4}"
+_ZERO = r"^\\s*[+-]?(?=[.]?0)0*+[.]?0*+[eE][+-]?\\d{1,3}\\s*$"
+_TOO_MANY_PLACES = MAX_PRECISION + 1
 _BOOLEAN_TEXT = r"^\\s*(?i:true|false)\\s*$"
 _ROW_ID = "^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"
 _REPLACEMENT = "\ufffd"
@@ -199,9 +203,16 @@ class _Reader:
 
 
 def _bound(reference: str) -> str:
-    """Return SQL of a text without exponents of four places: Java would write such a number out, and never end."""
-    has_exponent = f"contains({reference}, 'e') OR contains({reference}, 'E')"
-    return f"IF(({has_exponent}) AND {reference} RLIKE '[eE][+-]?\\\\S{{4}}', NULL, {reference})"
+    """Return SQL of a text that a cast may have: those with exponents are looked at first.
+
+    An exponent of four places Java would write out, and never end; a zero with a large one is too large for Spark.
+    """
+    looked_at = f"CASE WHEN {reference} RLIKE '{_HUGE}' THEN NULL WHEN {reference} RLIKE '{_ZERO}' THEN '0'"
+    return f"IF({_has_exponent(reference)}, {looked_at} ELSE {reference} END, {reference})"
+
+
+def _has_exponent(reference: str) -> str:
+    return f"contains({reference}, 'e') OR contains({reference}, 'E')"
 
 
 def _find_rounded(decimal: tuple[int, int], reference: str, cast: str) -> str:
@@ -209,8 +220,18 @@ def _find_rounded(decimal: tuple[int, int], reference: str, cast: str) -> str:
     precision, scale = decimal
     room = MAX_PRECISION - (precision - scale)
     plain = rf"^\\s*[+-]?\\d*([.]\\d{{0,{scale}}}0*)?\\s*$"
-    beyond = f"NOT {reference} RLIKE '{plain}'"
+    beyond = f"(NOT {reference} RLIKE '{plain}' AND {_find_places(reference)} > {scale})"
     if room <= scale:
         return beyond
     exact = f"try_cast({_bound(reference)} AS decimal({MAX_PRECISION},{room}))"
-    return f"({exact} <> {cast} OR (length({reference}) > {room} AND {beyond}))"
+    return f"({exact} <> {cast} OR ((length({reference}) > {room} OR {_has_exponent(reference)}) AND {beyond}))"
+
+
+def _find_places(reference: str) -> str:
+    """Return SQL of how many places after the point a number with an exponent needs; of all other texts, too many."""
+    whole, fraction, exponent = (f"regexp_extract({reference}, '{_SCIENTIFIC}', {group})" for group in (1, 2, 3))
+    digits = f"rtrim('0', concat({whole}, {fraction}))"
+    places = f"length({digits}) - length({whole}) - CAST({exponent} AS int)"
+    # Zero needs none, whatever its exponent.
+    needed = f"CASE WHEN {digits} = '' THEN 0 ELSE {places} END"
+    return f"CASE WHEN {reference} RLIKE '{_SCIENTIFIC}' THEN {needed} ELSE {_TOO_MANY_PLACES} END"
