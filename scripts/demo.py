@@ -98,12 +98,12 @@ def prepare_project() -> None:
 def wait_for_dags(airflow: DemoAirflow) -> None:
     """Wait until the DAG file was parsed, and let both projects run."""
     end = time.monotonic() + 90
-    while not {CLOSE, REVIEW} <= {dag["dag_id"] for dag in airflow.ask("GET", "/dags?limit=50")["dags"]}:
+    while not {CLOSE, REVIEW} <= {dag["dag_id"] for dag in airflow.poll("/dags?limit=50", end)["dags"]}:
         if time.monotonic() > end:
             raise SystemExit(f"the DAGs did not appear; see {airflow.log}")
         time.sleep(0.5)
     for dag in (REVIEW, CLOSE):
-        airflow.ask("PATCH", f"/dags/{dag}", {"is_paused": False})
+        airflow.change("PATCH", f"/dags/{dag}", {"is_paused": False})
 
 
 def backfill(airflow: DemoAirflow) -> None:
@@ -114,7 +114,7 @@ def backfill(airflow: DemoAirflow) -> None:
         "to_date": "2026-03-31T00:00:00Z",
         "max_active_runs": 3,
     }
-    airflow.ask("POST", "/backfills", body)
+    airflow.change("POST", "/backfills", body)
 
 
 def watch(airflow: DemoAirflow, started: float) -> None:
@@ -126,7 +126,7 @@ def watch(airflow: DemoAirflow, started: float) -> None:
             raise SystemExit(f"not all runs have ended; see {airflow.log}")
         time.sleep(1)
         for dag in (CLOSE, REVIEW):
-            for run in airflow.ask("GET", f"/dags/{dag}/dagRuns?limit=50")["dag_runs"]:
+            for run in airflow.poll(f"/dags/{dag}/dagRuns?limit=50", end)["dag_runs"]:
                 key = (dag, run["partition_key"])
                 if key not in ended and run["state"] in ("success", "failed"):
                     ended.add(key)

@@ -121,8 +121,23 @@ class DemoAirflow:
             return False
         return all(health[part]["status"] == "healthy" for part in ("metadatabase", "scheduler", "dag_processor"))
 
-    def ask(self, method: str, path: str, body: object = None) -> Any:
-        """Ask Airflow's REST interface."""
+    def poll(self, path: str, end: float) -> Any:
+        """Ask for something again and again until a moment: on a busy machine one request may not be answered."""
+        while True:
+            with contextlib.suppress(OSError):
+                return self._ask("GET", path)
+            if time.monotonic() > end or (self.process is not None and self.process.poll() is not None):
+                raise SystemExit(f"Airflow does not answer any more; see {self.log}")
+            time.sleep(1)
+
+    def change(self, method: str, path: str, body: object) -> None:
+        """Let Airflow's REST interface do something, once."""
+        try:
+            self._ask(method, path, body)
+        except OSError as error:
+            raise SystemExit(f"{method} {path}: Airflow did not answer ({error}); see {self.log}") from None
+
+    def _ask(self, method: str, path: str, body: object = None) -> Any:
         if self._token is None:
             login = {"username": LOGIN[0], "password": LOGIN[1]}
             self._token = self._send("POST", "/auth/token", login)["access_token"]
@@ -138,7 +153,8 @@ class DemoAirflow:
             request.add_header("Authorization", f"Bearer {self._token}")
         data = None if body is None else json.dumps(body).encode()
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(request, data, timeout=30) as answer:
+        # What is not asked again is waited for longer.
+        with opener.open(request, data, timeout=30 if method == "GET" else 120) as answer:
             content = answer.read()
         return json.loads(content) if content else None
 
