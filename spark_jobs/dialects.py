@@ -22,6 +22,8 @@ class Dialect:
     lock_hint: str = ""
     difference: str | None = "EXCEPT ALL"
     """The set operation that keeps duplicates; None where there is none."""
+    exact_text: str = ""
+    """Has texts compared as they are, whatever a column's collation takes for equal."""
     schema_sql: str | None = None
     """Asks for the schema that a quoted name without one leads to, when it is another than that of new tables."""
     session_sql: tuple[str, ...] = ()
@@ -71,6 +73,7 @@ _DIALECTS = {
         "postgresql",
         {**_STANDARD_TYPES, "string": "text", "timestamp": "timestamptz"},
         key_type="text",
+        exact_text=' COLLATE "C"',
         # With the usual search path "$user", public a user may have a schema, and the table be in `public`.
         schema_sql=(
             "SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "

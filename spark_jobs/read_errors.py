@@ -32,6 +32,9 @@ _WRONG_OPTION = re.compile(
     r"|\[(?:OPTION_VALUE_|CODEC_NOT_AVAILABLE|INVALID_PARAMETER_VALUE)"
 )
 
+# PostgreSQL's driver.
+NO_NUMBER = re.compile(r"Bad value for type \w+ : (NaN|-?Infinity)")
+
 
 @dataclass(frozen=True, slots=True)
 class ReadFailure:

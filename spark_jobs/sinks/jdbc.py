@@ -222,8 +222,9 @@ class JdbcOutput:
         condition, values = self._restrict(self._replaced)
         found = database.describe(target.table)
         # What is no text may be kept as one: the database writes it in one way only.
+        text, exact = target.dialect.get_type("string"), target.dialect.exact_text
         compared = ", ".join(
-            f"CAST({name} AS {target.dialect.get_type('string')})" if found[column.name][0] in _TEXTS else name
+            f"CAST({name} AS {text}){exact}" if found[column.name][0] in _TEXTS else name
             for column in columns
             for name in [target.dialect.quote(column.name)]
         )

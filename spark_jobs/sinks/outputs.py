@@ -17,7 +17,7 @@ from spark_jobs.credentials import read_credentials, read_options
 from spark_jobs.errors import JobError, shorten
 from spark_jobs.jvm import list_causes
 from spark_jobs.options import merge_options
-from spark_jobs.read_errors import find_wrong_option
+from spark_jobs.read_errors import NO_NUMBER, find_wrong_option
 from spark_jobs.redaction import redact
 from spark_jobs.report import OutputReport, SliceReport
 from spark_jobs.sinks.attempts import Attempt, StagingArea
@@ -82,7 +82,8 @@ class Output:
         raise NotImplementedError
 
     def rehearse(self) -> None:
-        """Raise what the destination has against the rows; files take any."""
+        """Raise what the destination has against the output."""
+        raise NotImplementedError
 
     def publish(self) -> None:
         """Replace what the destination holds."""
@@ -185,6 +186,9 @@ class Output:
             if self.attempt.name in text and any(sign in text for sign in REFUSED_SIGNS):
                 return shorten(text)
         said = DATABASE_SAYS.findall("\n".join(texts)) if self.operation.destination.kind == "jdbc" else []
+        if any(NO_NUMBER.search(text) for text in said):
+            # It is the source that holds it.
+            return None
         # The last cause is the first one in time: what the database has said itself.
         return shorten(said[-1]) if said else None
 
@@ -266,6 +270,11 @@ class FileOutput(Output):
                 self.staged.seal()
                 self._files.add(self.read_staged(self.staged))
             self._files.seal()
+
+    def rehearse(self) -> None:
+        """See whether files can be moved to the table: it may be a link to another disk, or nobody may write there."""
+        with self.explained():
+            self._table.rehearse()
 
     def publish(self) -> None:
         """Swap the staged files in."""

@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Observation, functions
+from pyspark.sql.types import DecimalType
 
+from spark_jobs.columns import quote_name
 from spark_jobs.errors import JobError
 from spark_jobs.jvm import count_parquet_rows
 from spark_jobs.options import PLAIN_NAMES, merge_options
@@ -62,6 +64,8 @@ class StagedFiles:
             added = sum(self._rows_of[name] for name in new)
             is_lost = not new
         else:
+            if self.format == "csv":
+                frame = _write_out_decimals(frame)
             counted = Observation()
             observed = frame.observe(counted, functions.count(functions.lit(1)).alias("rows"))
             observed.write.mode("append").options(**writer_options).format(self.format).save(self.uri)
@@ -109,6 +113,15 @@ class FileTable:
                 self._swap(staged_uri)
         except OSError as failure:
             raise self._explain(failure) from failure
+
+    def rehearse(self) -> None:
+        """Find out whether the table's folder takes what is moved there, before anything is seen."""
+        if self.overwrite or not self.storage.exists(self.uri):
+            return
+        probe, name = join_uri(self.area.folder, "probe"), f".probe-{self.period}-{self.token}"
+        self.storage.make_folder(probe)
+        self.storage.move(probe, join_uri(self.uri, name))
+        self.storage.delete(join_uri(self.uri, name))
 
     def recover(self) -> None:
         """Put back what an attempt that failed between two renames has left aside."""
@@ -194,6 +207,15 @@ def make_write_error(place: str, reason: str) -> JobError:
     """Return the error of an output that could not be written."""
     return JobError(
         "OUTPUT_003", f"writing to {place} failed: {reason}", hint="run it again: what was published already is found"
+    )
+
+
+def _write_out_decimals(frame: DataFrame) -> DataFrame:
+    """Return the rows with decimals as texts: Spark's writer of CSV gives them exponents, which a cast does not."""
+    names = {field.name: quote_name(field.name) for field in frame.schema.fields}
+    decimals = {field.name for field in frame.schema.fields if isinstance(field.dataType, DecimalType)}
+    return frame.selectExpr(
+        *(f"CAST({quoted} AS string) AS {quoted}" if name in decimals else quoted for name, quoted in names.items())
     )
 
 

@@ -291,6 +291,27 @@ def test_unwritable_destination_is_told_as_output_003(
     assert (refused.value.code, refused.value.mark, refused.value.exit_code) == ("OUTPUT_003", "output:50", 12)
 
 
+def test_table_that_takes_no_folder_keeps_the_outputs_before_it_back(spark: SparkSession, tmp_path: Path) -> None:
+    outputs = [make_output(tmp_path / "one", seq=50), make_output(tmp_path / "two", seq=60)]
+    publish(spark, make_snapshot(outputs[:1]), 1, [make_rows(spark, ["old"])])
+    (tmp_path / "two").write_text("no folder")
+    snapshot = make_snapshot(outputs, sha256="b" * 64)
+    publication = Publication(spark, snapshot, 2)
+    publication.begin()
+    stage(publication, snapshot, [make_rows(spark, ["new"]), make_rows(spark, ["new"])])
+    with pytest.raises(JobError, match=r"OUTPUT_003.*two"):
+        publication.publish()
+    assert not publication.begun
+    assert read_names(spark, tmp_path / "one") == ["old"]
+
+
+def test_rehearsal_leaves_nothing_in_the_table(spark: SparkSession, tmp_path: Path) -> None:
+    snapshot = make_snapshot([make_output(tmp_path / "one", seq=50), make_output(tmp_path / "two", seq=60)])
+    for attempt in (1, 2):
+        publish(spark, snapshot, attempt, [make_rows(spark, ["a"]), make_rows(spark, ["b"])])
+    assert os.listdir(tmp_path / "two") == ["period=2026-01"]
+
+
 def test_staging_folder_that_becomes_unwritable_is_told_as_output_003(spark: SparkSession, table: Path) -> None:
     output = make_output(table)
     publication = Publication(spark, make_snapshot([output]), 1)

@@ -14,6 +14,7 @@ from airflow_provider_runtime.core.planning.locations import escape_pattern
 from spark_jobs.errors import JobError, quote_text
 from spark_jobs.snapshot import Table, build
 from spark_jobs.sources import SourceContext, load_table, numbering, splits
+from spark_jobs.sources.moments import Moments
 from tests.spark.plan_builders import files, join, memory, run, start, table
 
 TX = [

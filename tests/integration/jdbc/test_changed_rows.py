@@ -20,6 +20,8 @@ TRIGGER = f"""{TABLE};
     CREATE FUNCTION change() RETURNS trigger LANGUAGE plpgsql
     AS $$ BEGIN NEW.name = upper(NEW.name); RETURN NEW; END $$;
     CREATE TRIGGER change BEFORE INSERT ON fx FOR EACH ROW EXECUTE FUNCTION change()"""
+LOOSE = f"""CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+    {TRIGGER.replace("name text", "name text COLLATE loose")}"""
 VIEW = f"{TABLE.replace('fx', 'base')}; CREATE VIEW fx AS SELECT * FROM base WHERE name <> 'hidden'"
 
 
@@ -34,12 +36,13 @@ def refuse(spark: SparkSession, warehouse: Warehouse, rows: DataFrame) -> str:
     ("made", "name"),
     [
         (TRIGGER, "a"),
+        (LOOSE, "a"),
         (TABLE.replace("text", "varchar(3)", 1), "ab   "),
         (TABLE.replace("text", "char(10)", 1), "ab   "),
         (TABLE.replace("text", "name", 1), "n" * 70),
         (TABLE.replace("text", '"char"', 1), "xyz"),
     ],
-    ids=["trigger", "varchar", "char", "name", "one byte"],
+    ids=["trigger", "trigger under a loose collation", "varchar", "char", "name", "one byte"],
 )
 def test_table_that_changes_a_text_is_refused(spark: SparkSession, warehouse: Warehouse, made: str, name: str) -> None:
     warehouse.connection.execute(made)  # type: ignore[arg-type]

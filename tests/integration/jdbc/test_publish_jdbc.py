@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.errors import JobError
 from spark_jobs.jvm import Database, DatabaseError
 from spark_jobs.publish import Publication
+from spark_jobs.session import configure_session
 from spark_jobs.snapshot import Column, Destination, OutputOperation
 from tests.integration.jdbc.conftest import Warehouse
 from tests.spark.publishing import (
@@ -233,6 +234,18 @@ def test_existing_table_that_keeps_less_of_a_timestamp_is_refused(
     with pytest.raises(JobError, match=r"OUTPUT_003.* would change the values of at$"):
         publish(spark, make_snapshot([make_moment_output(warehouse)]), 1, [make_moment(spark)])
     assert warehouse.query("SELECT at FROM fx") == []
+
+
+def test_old_times_are_written_exactly_because_a_run_makes_java_live_in_utc(
+    spark: SparkSession, warehouse: Warehouse
+) -> None:
+    zones = spark.sparkContext._jvm.java.util.TimeZone  # type: ignore[union-attr]
+    zones.setDefault(zones.getTimeZone("Pacific/Apia"))
+    configure_session(spark)
+    columns = (Column("at", "timestamp"), Column("day", "date"), Column("_period", "string"))
+    rows = spark.sql("SELECT TIMESTAMP'1890-01-01 00:00:00Z' AS at, DATE'2011-12-30' AS day, '2026-01' AS _period")
+    publish(spark, make_snapshot([make_table_output(warehouse, columns=columns)]), 1, [rows])
+    assert warehouse.query("SELECT at, day FROM fx") == [(datetime(1890, 1, 1, tzinfo=UTC), date(2011, 12, 30))]
 
 
 @pytest.mark.parametrize("kind", ["timestamp", "timestamptz(6)"])

@@ -7,15 +7,21 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from spark_jobs.errors import JobError
+from spark_jobs.publish import Publication
 from spark_jobs.report import OperationReport
-from spark_jobs.snapshot import Table, build
+from spark_jobs.snapshot import Column, Table, build
 from spark_jobs.sources import SourceContext, load_table
 from spark_jobs.sources.moments import Moments
+from spark_jobs.translation import translate
 from tests.integration.jdbc.conftest import Warehouse
+from tests.integration.jdbc.test_publish_jdbc import make_table_output
 from tests.spark.plan_builders import Columns, join, memory, run, start, table
+from tests.spark.publishing import make_snapshot
 
 pytestmark = [pytest.mark.spark, pytest.mark.integration]
 
@@ -140,6 +146,22 @@ def test_number_is_read_exactly_or_refused(
         return
     with pytest.raises(JobError, match=r"DATA_00[23]"):
         run(spark, plan, credentials=give_credentials)
+
+
+def test_number_that_is_none_is_a_mistake_of_the_source_and_not_of_the_table_written_to(
+    spark: SparkSession, warehouse: Warehouse
+) -> None:
+    warehouse.connection.execute("CREATE TABLE n (amount numeric(20,6)); INSERT INTO n VALUES ('NaN')")
+    source = spark.read.jdbc(
+        warehouse.jdbc_url, "n", properties={"user": "postgres", "driver": "org.postgresql.Driver"}
+    )
+    output = make_table_output(warehouse, columns=(Column("amount", "decimal(20,6)"), Column("_period", "string")))
+    snapshot = make_snapshot([output])
+    publication = Publication(spark, snapshot, 1)
+    publication.begin()
+    with pytest.raises((PySparkException, Py4JJavaError)) as caught:
+        publication.stage(output, source.selectExpr("*", "'2026-01' AS _period"))
+    assert translate(caught.value, snapshot.plan).code == "DATA_003"
 
 
 def test_type_that_the_user_gives_rounds_nothing(spark: SparkSession, warehouse: Warehouse) -> None:
