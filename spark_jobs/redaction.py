@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from urllib.parse import quote, quote_plus
 
 HIDDEN = "***"
 _SHORTEST_SECRET = 4
+_SHORTEST_LINE = 8
 _known: set[str] = set()
 
 
 def hide(secret: str) -> None:
     """Keep a secret, however it is spelled, out of everything that `redact` is applied to."""
-    if len(secret) >= _SHORTEST_SECRET:
-        in_json = (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1])
-        in_urls = (quote(secret), quote(secret, safe=""), quote_plus(secret))
-        _known.update({secret, repr(secret)[1:-1], *in_json, *in_urls})
+    # Libraries cut blanks off, and show one line of a key.
+    lines = (line.strip() for line in secret.splitlines())
+    for part in (secret, secret.strip(), *(line for line in lines if len(line) >= _SHORTEST_LINE)):
+        if len(part) >= _SHORTEST_SECRET:
+            _known.update(_spell(part))
+
+
+def _spell(secret: str) -> Iterator[str]:
+    yield from (secret, repr(secret)[1:-1], json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1])
+    # What is no text (half a pair of surrogates) has no spelling in a URL, and must not be shown for that.
+    in_bytes = secret.encode("utf-8", "surrogatepass")
+    yield from (quote(in_bytes), quote(in_bytes, safe=""), quote_plus(in_bytes))
 
 
 def redact(text: str) -> str:

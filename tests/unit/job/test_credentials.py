@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import json
 
 import pytest
@@ -61,6 +62,61 @@ def test_secret_with_quotes_and_umlauts_is_redacted_as_json_spells_it() -> None:
     for shown in (json.dumps(secret), json.dumps(secret, ensure_ascii=False), repr(secret)):
         assert "4711" not in redact(f"it said {shown}")
     assert "4711" not in shorten(f"it said {secret}")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('{"password": "p12345", "extra": {"k": "CANARY"}}', "CANARY"),
+        ('{"password": "p12345", "extra": [{"host": [["CANARY"]]}, 12345678]}', "12345678"),
+        ('{"extra": [{"k": [["CANARY"]]}]}', "CANARY"),
+        ('{"url": "jdbc:postgresql://h/d?user=u&password=CANARY"}', "CANARY"),
+        ('{"url": "jdbc:sqlserver://h;user=u;Password=CANARY;x=y"}', "CANARY"),
+        ('{"url": "jdbc:mysql://u:CAN%40ARY@h:3306/d"}', "CAN@ARY"),
+        ('{"url": "jdbc:mysql://u:CAN%40ARY@h:3306/d"}', "CAN%40ARY"),
+        ('{"url": "jdbc:oracle:thin:scott/CANARY@h:1521"}', "CANARY"),
+        (" CANARY\n", "CANARY"),
+        ("-----BEGIN KEY-----\r\nCANARY7AAAA\r\nBBBB1234\n-----END KEY-----", "CANARY7AAAA"),
+        ("-----BEGIN KEY-----\r\nCANARY7AAAA\r\nBBBB1234\n-----END KEY-----", "BBBB1234"),
+        ('{"user": "u", "password": "CANARY9aa"}', base64.b64encode(b"u:CANARY9aa").decode()),
+        ('{"login": "ü", "password": "CANARY??>"}', base64.urlsafe_b64encode("ü:CANARY??>".encode()).decode()),
+    ],
+)
+def test_every_shape_of_a_secret_is_redacted(text: str, shown: str) -> None:
+    read_credentials("env://W", {"W": text})
+    assert shown not in redact(f"it said {shown} of it")
+
+
+def test_what_is_no_secret_of_a_credential_is_shown() -> None:
+    text = '{"user": "somebody", "password": "p12345", "url": "jdbc:x://warehouse:5432/d?sslmode=require", "ssl": true}'
+    read_credentials("env://W", {"W": text})
+    told = "somebody at warehouse:5432, require, True, jdbc:x://warehouse:5432/d?sslmode=require"
+    assert redact(told) == told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pa\udcdfCANARY",
+        '{"user": "u", "password": "CANARY\\ud800"}',
+        '{"x": [{"CANARY\\ud800": 1}]}',
+        '{"CANARY":' + "[" * 100_000 + "]" * 100_000 + "}",
+        '{"CANARY": ' + "9" * 5000 + "}",
+    ],
+)
+def test_secret_that_is_no_text_or_too_deep_is_refused_without_showing_it(text: str) -> None:
+    with pytest.raises(JobError) as refused:
+        read_credentials("env://W", {"W": text})
+    assert refused.value.code == "CATALOG_004"
+    assert "CANARY" not in str(refused.value)
+
+
+def test_secret_of_any_depth_is_read_or_refused() -> None:
+    for depth in range(100, 1100, 7):
+        try:
+            read_credentials("env://W", {"W": '{"a":' * depth + "1" + "}" * depth})
+        except JobError as refused:
+            assert refused.code == "CATALOG_004"  # noqa: PT017 - both are right
 
 
 def test_secret_at_the_end_of_a_text_that_is_cut_shows_no_part_of_itself() -> None:
