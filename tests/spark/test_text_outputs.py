@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.columns import quote_name
 from spark_jobs.errors import JobError
 from spark_jobs.snapshot import Column
 from tests.spark.plan_builders import files, run, start
@@ -32,6 +33,7 @@ TEXTS = {
     "empty": "",
     "null": None,
     "word null": "NULL",
+    "nul": 'a\0b, "\0"" \0',
     "hash": "# no comment",
     "planes": "Zürich 漢字 \U0001f600 \u2028",
 }
@@ -94,6 +96,23 @@ def test_timestamps_keep_their_microseconds(spark: SparkSession, tmp_path: Path,
     location = files(file, kind)
     plan = start([("id", "string"), ("at", "timestamp")], location).output("id", "at")
     assert run(spark, plan).rows(10) == [("a", datetime(2026, 1, 31, 23, 59, 59, 123456))]
+
+
+def test_csv_has_decimals_without_exponents_and_quotes(spark: SparkSession, tmp_path: Path) -> None:
+    kinds = {"id": "string", "a.`b": "decimal(38,18)", "d": "decimal(18,2)", "n": "bigint"}
+    columns = tuple(Column(name, kind) for name, kind in kinds.items())
+    output = make_output(tmp_path / "out", columns=columns, columns_after=columns)
+    output = replace(output, destination=replace(output.destination, format="csv"))
+    rows = "SELECT * FROM VALUES ('a', 1E-7BD, -0.10BD, 7L), ('b', NULL, NULL, NULL), ('c', 0BD, 1E15BD, 0L)"
+    frame = spark.sql(rows).toDF(*kinds).coalesce(1)
+    frame = frame.selectExpr(
+        *(f"CAST({quote_name(name)} AS {kind}) {quote_name(name)}" for name, kind in kinds.items())
+    )
+    publish(spark, make_snapshot([output]), 1, [frame])
+    (file,) = (tmp_path / "out" / "period=2026-01").iterdir()
+    assert file.read_text("utf-8").splitlines() == [
+        "id,a.`b,d,n", "a,0.000000100000000000,-0.10,7", "b,,,", "c,0.000000000000000000,1000000000000000.00,0"
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
