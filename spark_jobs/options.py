@@ -36,6 +36,8 @@ PLACE_OF_FILES = re.compile(
 
 # Hadoop takes this for a path too, and a session may have a setting of its own.
 PLAIN_NAMES: Mapping[str, str] = {"mapreduce.output.basename": "part"}
+VERIFIED: Mapping[str, str] = {"parquet.page.verify-checksum.enabled": "true"}
+"""How Parquet is read: or a number in which a bit has turned is another one. Pages need not have checksums."""
 
 
 def get_option(options: Mapping[str, str], name: str) -> str | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from spark_jobs.columns import quote_name
-from spark_jobs.options import PLAIN_NAMES
+from spark_jobs.options import PLAIN_NAMES, VERIFIED
 from spark_jobs.plan_reading import find_host, is_reader, list_known, list_needed_by, list_users, sees_deleted
 from spark_jobs.storage import escape_pattern
 from spark_jobs.system_columns import name_values
@@ -115,7 +115,7 @@ class Staging:
 
     def _read(self, uri: str, columns: Sequence[Column]) -> DataFrame:
         schema = ", ".join(f"{quote_name(column.name)} {column.type}" for column in columns)
-        return self.spark.read.schema(schema).parquet(escape_pattern(uri))
+        return self.spark.read.options(**VERIFIED).schema(schema).parquet(escape_pattern(uri))
 
 
 def add_columns(part: Part, columns: Sequence[Column]) -> Part:

@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from spark_jobs.columns import TextFormats
-from spark_jobs.options import drop_options, get_option, merge_options
+from spark_jobs.options import VERIFIED, drop_options, get_option, merge_options
 from spark_jobs.sources.relation import MissingDataError, Relation
 
 if TYPE_CHECKING:
@@ -24,10 +24,17 @@ if TYPE_CHECKING:
 
 STRICT = {"mode": "FAILFAST"}
 """In its other modes Spark leaves out what it cannot read, so that no option of a datasource changes this one."""
+STRICT_CSV = {
+    **STRICT,
+    # Or files whose headers differ have their columns mixed up.
+    "enforceSchema": "false",
+    # Or nobody sees that a line has values too few or too many.
+    "columnPruning": "false",
+}
+LOOSE = ("ignoreCorruptFiles", "ignoreMissingFiles")
+"""Options that leave out files; the session has them off."""
 CSV_OPTIONS = {
     "header": "true",
-    "enforceSchema": "false",
-    "columnPruning": "false",
     # Nothing between two delimiters is NULL, and "" is the empty text; Spark's default takes both for NULL.
     "nullValue": "\x01NULL\x01",
     # A quote inside quotes is doubled, as everybody but Spark writes it; one that is not is no text to guess at.
@@ -52,12 +59,14 @@ def read_files(
     spark: SparkSession, location: Location, wanted: tuple[Wanted, ...], credentials: Mapping[str, str]
 ) -> Relation:
     """Return the rows at a location."""
-    options = merge_options(location.options, credentials)
+    options = drop_options(merge_options(location.options, credentials), *LOOSE)
     try:
         if location.format == "csv":
             return _read_csv(spark, location, options, [column.name for column in wanted if not column.optional])
         if location.format == "json":
             return _read_json(spark, location, options, [column.name for column in wanted])
+        if location.format == "parquet":
+            options = merge_options(options, VERIFIED)
         reader = spark.read.format(location.format).options(**options)
         frame = _load_typed(spark, reader, location, wanted)
     except PySparkException as error:
@@ -106,7 +115,12 @@ def _nanoseconds_as_numbers(spark: SparkSession) -> Iterator[None]:
 
 def _read_csv(spark: SparkSession, location: Location, options: Mapping[str, str], names: list[str]) -> Relation:
     """Values stay texts, so that a malformed one is an error and not a NULL."""
-    settings = drop_options(merge_options(CSV_OPTIONS, options, STRICT), "inferSchema")
+    if (get_option(options, "unescapedQuoteHandling") or "").upper() == "SKIP_VALUE":
+        # It has NULL in place of such a value.
+        options = drop_options(options, "unescapedQuoteHandling")
+    settings = drop_options(merge_options(CSV_OPTIONS, options, STRICT_CSV), "inferSchema")
+    # Else U+0000 escapes a quote where a quote does too, and is lost; of other characters Spark takes the same.
+    settings = merge_options({"charToEscapeQuoteEscaping": get_option(settings, "escape") or ""}, settings)
     frame = _load(spark.read.format("csv").options(**settings), location)
     if str(get_option(settings, "header")).lower() != "true" and len(frame.columns) == len(names):
         frame = frame.toDF(*names)

@@ -10,12 +10,15 @@ from pathlib import Path
 import pyarrow
 import pyarrow.parquet
 import pytest
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from spark_jobs.errors import JobError, Problem
 from spark_jobs.executor import execute
 from spark_jobs.read_errors import find_read_failure
 from spark_jobs.sinks.memory import MemorySinks
+from spark_jobs.snapshot import Column
+from spark_jobs.staging import Staging
 from tests.spark.plan_builders import Columns, PlanBuilder, files, memory, run, start, table
 
 NOTE = [("id", "string"), ("note", "string")]
@@ -202,6 +205,40 @@ def test_parquet_file_that_was_cut(spark: SparkSession, tmp_path: Path) -> None:
     assert str(path) in problem.message
 
 
+@pytest.mark.parametrize("format_", ["parquet", "orc", "csv", "json"])
+def test_no_option_leaves_out_a_file_that_is_damaged(spark: SparkSession, tmp_path: Path, format_: str) -> None:
+    frame = spark.createDataFrame([("a" * 99, "b")] * 99, "id string, note string").coalesce(1)
+    options = {"compression": "gzip"} if format_ in ("csv", "json") else {}
+    for _ in range(2):
+        frame.write.mode("append").options(header="true", **options).format(format_).save(str(tmp_path / "p"))
+    path = next((tmp_path / "p").glob("part-*"))
+    # Hadoop's own checksums of local files would be asked first.
+    (path.parent / f".{path.name}.crc").unlink()
+    path.write_bytes(path.read_bytes()[:-30])
+    loose = {"ignoreCorruptFiles": "true", "IgnoreMissingFiles": "true"}
+    problem = find_problem(spark, read(NOTE, files(tmp_path / "p", format_, options=loose)))
+    assert problem.code == "DATA_001"
+
+
+@pytest.mark.parametrize(
+    ("option", "content"),
+    [
+        ("enforceSchema=true", "note,id\nb,a\n"),
+        ("columnPruning=true", "id,note\na\n"),
+        ("unescapedQuoteHandling=SKIP_VALUE", 'id,note\na,"b"c\n'),
+    ],
+)
+def test_no_option_mixes_up_or_leaves_out_values_of_csv(
+    spark: SparkSession, tmp_path: Path, option: str, content: str
+) -> None:
+    write(tmp_path / "c" / "1.csv", "id,note\na,b\n")
+    write(tmp_path / "c" / "2.csv", content)
+    name, value = option.split("=")
+    location = files(tmp_path / "c", "csv", options={name: value})
+    problem = find_problem(spark, start(NOTE, location).output("id"))
+    assert problem.code in ("DATA_002", "DATA_003")
+
+
 def test_parquet_file_that_is_damaged_inside(spark: SparkSession, tmp_path: Path) -> None:
     path = write_parquet(tmp_path / "p.parquet", id=["a"] * 1000, note=["b"] * 1000)
     content = bytearray(path.read_bytes())
@@ -210,6 +247,42 @@ def test_parquet_file_that_is_damaged_inside(spark: SparkSession, tmp_path: Path
     problem = find_problem(spark, read(NOTE, files(path)))
     assert problem.code == "DATA_001"
     assert str(path) in problem.message
+
+
+@pytest.mark.parametrize("vectorized", ["true", "false"])
+@pytest.mark.parametrize("writer", ["spark", "pyarrow"])
+def test_parquet_file_in_which_a_bit_has_turned(
+    spark: SparkSession, tmp_path: Path, writer: str, vectorized: str
+) -> None:
+    numbers = [1_000_000 + index for index in range(200)]
+    if writer == "spark":
+        plain = {"compression": "uncompressed", "parquet.enable.dictionary": "false"}
+        frame = spark.createDataFrame([(number,) for number in numbers], "n bigint").coalesce(1)
+        frame.write.options(**plain).parquet(str(tmp_path / "p"))
+        (path,) = (tmp_path / "p").glob("part-*")
+        (tmp_path / "p" / f".{path.name}.crc").unlink()
+    else:
+        path = tmp_path / "p" / "a.parquet"
+        path.parent.mkdir()
+        plain = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
+        pyarrow.parquet.write_table(pyarrow.table({"n": numbers}), path, **plain)
+    wanted = [("n", "bigint")]
+    told = files(tmp_path / "p", options={"parquet.page.verify-checksum.enabled": "false"})
+    spark.conf.set("spark.sql.parquet.enableVectorizedReader", vectorized)
+    try:
+        assert len(run(spark, read(wanted, told)).rows(10)) == len(numbers)
+        content = bytearray(path.read_bytes())
+        content[content.index((1_000_100).to_bytes(8, "little"))] ^= 0x80
+        path.write_bytes(content)
+        problem = find_problem(spark, read(wanted, told))
+        with pytest.raises(Py4JJavaError, match="FAILED_READ_FILE"):
+            # What a run puts at rest for itself is looked at in the same way.
+            Staging(spark, MemorySinks(), is_small=False)._read(str(tmp_path / "p"), [Column("n", "bigint")]).collect()
+    finally:
+        spark.conf.unset("spark.sql.parquet.enableVectorizedReader")
+    assert problem.code == "DATA_001"
+    assert str(path) in problem.message
+    assert "damaged" in problem.message
 
 
 def test_file_that_goes_away_while_it_is_read(spark: SparkSession, tmp_path: Path) -> None:

@@ -37,7 +37,13 @@ PLACE_OF_FILES = re.compile(
     r"[\x00-\x20]*(?:paths?|mapreduce\.output\.(?:basename|fileoutputformat\.outputdir)|mapred\.output\.dir)[\x00-\x20]*",
     re.IGNORECASE,
 )
-STRICT_MODE = "FAILFAST"
+# What the job reads files with whatever is asked for, by the format; `files` are those of all formats.
+STRICT: Mapping[str, Mapping[str, str]] = {
+    "files": {"ignorecorruptfiles": "false", "ignoremissingfiles": "false"},
+    "csv": {"mode": "FAILFAST", "enforceschema": "false", "columnpruning": "false"},
+    "json": {"mode": "FAILFAST"},
+}
+SKIPS_VALUES = ("unescapedquotehandling", "SKIP_VALUE")
 
 
 def find_option_faults(options: Mapping[str, str], kind: str = "") -> Iterator[tuple[str, str, str]]:
@@ -53,9 +59,19 @@ def find_option_faults(options: Mapping[str, str], kind: str = "") -> Iterator[t
         elif moves_files(name):
             message = f"option '{name}' is refused: it would move files"
             yield name, message, "remove it: a datasource's `path_prefix` and a location's `path` say where files are"
-        elif kind in ("csv", "json") and name.lower() == "mode" and value.upper() != STRICT_MODE:
-            message = f"option '{name}' would leave out what Spark cannot read"
-            yield name, message, f"remove it: files are read in the mode {STRICT_MODE}"
+        elif reads_loosely(name, value, kind):
+            message = f"option '{name}' with this value would leave out or mix up what Spark cannot read"
+            yield name, message, "remove it: every file, line and value is read, or the run stops"
+
+
+def reads_loosely(name: str, value: str, kind: str) -> bool:
+    """Tell whether a reader of this kind would go on without what it cannot read."""
+    if kind == "jdbc":
+        return False
+    if kind == "csv" and (name.lower(), value.upper()) == SKIPS_VALUES:
+        return True
+    strict = {**STRICT["files"], **STRICT.get(kind, {})}.get(name.lower())
+    return strict is not None and value.upper() != strict.upper()
 
 
 def moves_files(name: str) -> bool:

@@ -71,6 +71,20 @@ def test_strict_mode_may_be_named() -> None:
     assert not list(find_option_faults({"mode": "x"}, "jdbc"))
 
 
+@pytest.mark.parametrize("kind", ["parquet", "orc", "csv", "json", "avro"])
+def test_options_that_leave_out_files_are_refused(kind: str) -> None:
+    for name in ("ignoreCorruptFiles", "IGNOREMISSINGFILES"):
+        assert [fault[0] for fault in find_option_faults({name: "true"}, kind)] == [name]
+        assert not list(find_option_faults({name: "False"}, kind))
+
+
+@pytest.mark.parametrize("option", ["enforceSchema=true", "columnPruning=TRUE", "unescapedQuoteHandling=skip_value"])
+def test_options_that_leave_out_or_mix_up_values_of_csv_are_refused(option: str) -> None:
+    name, value = option.split("=")
+    assert [fault[0] for fault in find_option_faults({name: value}, "csv")] == [name]
+    assert not list(find_option_faults({name: "false"}, "csv"))
+
+
 @pytest.mark.parametrize(
     ("written", "read"), [("CSV", "csv"), ("Parquet", "parquet"), ("JDBC", "jdbc"), ("Avro", "Avro")]
 )

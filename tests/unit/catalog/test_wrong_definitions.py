@@ -337,8 +337,8 @@ DATASOURCE_CASES = [
         "CATALOG_002",
         1,
         "MODE",
-        "would leave out what Spark cannot read",
-        "FAILFAST",
+        "would leave out or mix up what Spark cannot read",
+        "remove it",
     ),
     Wrong(
         "password after ?",
