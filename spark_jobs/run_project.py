@@ -23,7 +23,7 @@ from spark_jobs.executor import execute
 from spark_jobs.jvm import is_jvm_alive
 from spark_jobs.publish import Publication
 from spark_jobs.report import Report, make_error_reports, write_report
-from spark_jobs.session import configure_session, require_server
+from spark_jobs.session import START_SETTINGS, configure_session, require_server
 from spark_jobs.snapshot import Snapshot, parse_snapshot
 from spark_jobs.storage import is_local, open_storage
 from spark_jobs.translation import translate
@@ -142,8 +142,8 @@ def _start_session(snapshot: Snapshot | None) -> SparkSession:
     if server:
         require_server(server)
     else:
-        # Executors read databases in their own zone, see `use_utc`.
-        builder = builder.config("spark.executorEnv.TZ", "UTC")
+        for key, value in START_SETTINGS.items():
+            builder = builder.config(key, value)
     name = "run_project" if snapshot is None else f"{snapshot.project.name} {snapshot.period.identifier}"
     try:
         return builder.appName(name).getOrCreate()

@@ -59,6 +59,11 @@ SETTINGS: dict[str, str] = {
     "spark.sql.optimizer.expression.nestedPruning.enabled": "false",
 }
 
+START_SETTINGS: dict[str, str] = {
+    # Executors read and write databases, and drivers make dates and timestamps in the zone of their Java.
+    "spark.executorEnv.TZ": "UTC",
+}
+"""What Spark has to be started with; the driver itself is moved to UTC by `configure_session`."""
 DEFAULT_SHUFFLE_PARTITIONS = "200"
 CONNECT_PORT = 15002
 CONNECT_SECONDS = 10.0

@@ -36,7 +36,7 @@ def start_spark(master: str, conf: Mapping[str, str], *, app_name: str = "airflo
     if find_spec("pyspark") is None:
         hint = "install it with: pip install 'airflow-provider-runtime[spark]'"
         raise InfrastructureError(Problem("INFRA_001", "pyspark is not installed", hint))
-    from spark_jobs.session import configure_session
+    from spark_jobs.session import START_SETTINGS, configure_session
 
     if master.startswith("local"):
         # Nobody else is talked to: the machine's name need not resolve, and no port is open to others.
@@ -47,7 +47,7 @@ def start_spark(master: str, conf: Mapping[str, str], *, app_name: str = "airflo
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if master.startswith("sc://"):
         return _connect(master, conf)
-    settings = {**QUIET, **conf, "spark.app.name": app_name, "spark.master": master}
+    settings = {**QUIET, **conf, **START_SETTINGS, "spark.app.name": app_name, "spark.master": master}
     home = find_quick_home(os.environ) if master.startswith("local") else None
     try:
         spark = _start_session(settings, home)

@@ -103,7 +103,8 @@ def _list_texts(frame: DataFrame, wanted: Collection[Wanted], options: Mapping[s
 
 def _read_schema(options: Mapping[str, str]) -> frozenset[str]:
     given = get_option(options, "customSchema")
-    return frozenset(StructType.fromDDL(given).names) if given else frozenset()
+    schema = StructType.fromDDL(given) if given else None
+    return frozenset(schema.names) if isinstance(schema, StructType) else frozenset()
 
 
 def _write_schema(frame: DataFrame, options: Mapping[str, str], texts: frozenset[str]) -> str:

@@ -24,7 +24,14 @@ import sys
 from airflow_provider_runtime.cli.local_spark import start_spark
 conf = dict(item.split("=", 1) for item in sys.argv[2:])
 spark = start_spark(sys.argv[1], conf)
-print(spark.range(0, 1000, 1, 4).selectExpr("sum(id)").first()[0], spark.sparkContext.master)
+rows = spark.range(0, 1000, 1, 4).selectExpr("id", "java_method('java.lang.System', 'getenv', 'TZ') AS zone")
+print(*rows.selectExpr("sum(id)", "max(zone)").first(), spark.sparkContext.master)
+spark.stop()
+"""
+SUBMITTED = """
+from spark_jobs.run_project import _start_session
+spark = _start_session(None)
+print("zone=" + spark.range(1).selectExpr("java_method('java.lang.System', 'getenv', 'TZ')").first()[0])
 spark.stop()
 """
 
@@ -34,7 +41,16 @@ def test_the_cluster_runs_a_job_on_its_workers(spark_cluster: SparkCluster, tmp_
     command = [sys.executable, "-c", PROGRAM, spark_cluster.url, *settings]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=str(tmp_path), env=_make_env())
     assert ended.returncode == 0, ended.stderr[-3000:]
-    assert ended.stdout.split() == ["499500", spark_cluster.url]
+    assert ended.stdout.split() == ["499500", "UTC", spark_cluster.url]
+
+
+def test_executors_of_a_submitted_job_live_in_utc(spark_cluster: SparkCluster, tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(SUBMITTED)
+    submit = str(Path(sys.executable).with_name("spark-submit"))
+    command = [submit, "--master", spark_cluster.url, *spark_cluster.list_conf_arguments(), str(tmp_path / "job.py")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=_make_env())
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    assert "zone=UTC" in ended.stdout.splitlines()
 
 
 def test_a_task_with_a_connection_to_the_cluster_runs_there(
@@ -63,4 +79,5 @@ def test_a_task_with_a_connection_to_the_cluster_runs_there(
 
 
 def _make_env() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": os.getcwd(), "SPARK_LOCAL_IP": "127.0.0.1"}
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "PYTHONPATH": os.getcwd(), "SPARK_LOCAL_IP": "127.0.0.1", "TZ": "Pacific/Apia"}
