@@ -103,14 +103,13 @@ _RULES = (
     ),
     _rule(
         r"(is not a Parquet file|is not an? ORC file|Malformed ORC file|Could not read footer|Invalid postscript"
-        r"|Unexpected end of input stream|InvalidProtocolBufferException|EOFException)",
+        r"|Unexpected end of input stream|InvalidProtocolBufferException|EOFException"
+        r"|ChecksumException)",
         "DATA_001",
         r"it is incomplete or of another format (\1)",
         _WHOLE_HINT,
     ),
-    _rule(
-        r"Bad value for type \w+ : (NaN|-?Infinity)", "DATA_003", r"\1 is no number that a decimal holds", _VALUE_HINT
-    ),
+    _Rule(NO_NUMBER, "DATA_003", r"\1 is no number that a decimal holds", _VALUE_HINT),
     _rule(r"Permission denied", "DATA_001", "permission denied", "let the job's user read it"),
     _rule(
         r"FILE_NOT_EXIST|FileNotFoundException|PATH_NOT_FOUND",

@@ -16,7 +16,7 @@ from spark_jobs.columns import quote_name
 from spark_jobs.credentials import read_credentials, read_options
 from spark_jobs.errors import JobError, shorten
 from spark_jobs.jvm import list_causes
-from spark_jobs.options import merge_options
+from spark_jobs.options import VERIFIED, merge_options
 from spark_jobs.read_errors import NO_NUMBER, find_wrong_option
 from spark_jobs.redaction import redact
 from spark_jobs.report import OutputReport, SliceReport
@@ -172,7 +172,7 @@ class Output:
     def read_staged(self, staged: StagedFiles) -> DataFrame:
         """Return the staged Parquet rows, typed as the output's columns."""
         schema = ", ".join(f"{quote_name(column.name)} {column.type}" for column in self.operation.columns)
-        return self.spark.read.schema(schema).parquet(escape_pattern(staged.uri))
+        return self.spark.read.options(**VERIFIED).schema(schema).parquet(escape_pattern(staged.uri))
 
     def _find_write_failure(self, failure: Exception) -> str | None:
         """Return what says that the files or the database refused the rows; None when it was something else."""

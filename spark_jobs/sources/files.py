@@ -67,6 +67,8 @@ def read_files(
             return _read_json(spark, location, options, [column.name for column in wanted])
         if location.format == "parquet":
             options = merge_options(options, VERIFIED)
+        elif location.format == "xml":
+            options = merge_options(options, STRICT)
         reader = spark.read.format(location.format).options(**options)
         frame = _load_typed(spark, reader, location, wanted)
     except PySparkException as error:

@@ -42,6 +42,7 @@ STRICT: Mapping[str, Mapping[str, str]] = {
     "files": {"ignorecorruptfiles": "false", "ignoremissingfiles": "false"},
     "csv": {"mode": "FAILFAST", "enforceschema": "false", "columnpruning": "false"},
     "json": {"mode": "FAILFAST"},
+    "xml": {"mode": "FAILFAST"},
 }
 SKIPS_VALUES = ("unescapedquotehandling", "SKIP_VALUE")
 
