@@ -41,14 +41,18 @@ def read_airflow_credential(reference: str) -> str:
 
 
 def read_secret(reference: str) -> str:
-    """Return the secret that a resolver's `auth` stands for: an environment variable or a connection's password."""
+    """Return the secret that a resolver's `auth` stands for: a variable, or a connection's login and password."""
     if reference.startswith(ENV_PREFIX):
         value = os.environ.get(reference.removeprefix(ENV_PREFIX))
         if value is None:
             hint = "set it where the task runs"
             raise DefinitionError(Problem("CATALOG_004", f"the variable of '{reference}' is not set", hint))
         return value
-    return str(_read_connection(reference).get("password") or "")
+    values = _read_connection(reference)
+    if "password" not in values:
+        raise DefinitionError(Problem("CATALOG_004", f"the connection of '{reference}' has no password", "give it one"))
+    named = {name: values[name] for name in ("user", "password") if name in values}
+    return json.dumps(named) if "user" in named else values["password"]
 
 
 def _read_connection(reference: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ from airflow.serialization.helpers import find_registered_custom_deadline_refere
 from airflow_provider_runtime.core.errors import DataError, DefinitionError, InfrastructureError, LeaseError, Problem
 from airflow_provider_runtime.failures import read_job_error, to_airflow_error, translate_errors
 from airflow_provider_runtime.get_provider_info import get_provider_info
-from airflow_provider_runtime.hooks.credentials import list_references, make_environment, name_variable
+from airflow_provider_runtime.hooks.credentials import list_references, make_environment, name_variable, read_secret
 from airflow_provider_runtime.hooks.runtime import RuntimeHook
 
 pytestmark = pytest.mark.airflow
@@ -129,6 +129,17 @@ def test_credentials_come_from_connections_and_only_those_of_airflow(monkeypatch
         "password": "canary",
         "sslmode": "require",
     }
+
+
+def test_secret_of_a_service_is_a_login_where_the_connection_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect(monkeypatch, "basic", conn_type="http", login="etl", password="canary", extra={"sslmode": "require"})
+    connect(monkeypatch, "bearer", conn_type="http", password="canary")
+    connect(monkeypatch, "empty", conn_type="http", login="etl")
+
+    assert json.loads(read_secret("airflow://basic")) == {"user": "etl", "password": "canary"}
+    assert read_secret("airflow://bearer") == "canary"
+    with pytest.raises(DefinitionError, match="CATALOG_004: the connection of 'airflow://empty' has no password"):
+        read_secret("airflow://empty")
 
 
 @pytest.mark.parametrize(
