@@ -9,6 +9,7 @@ from airflow_provider_runtime.core.catalog import rules_options as core
 from airflow_provider_runtime.core.model.base import KNOWN_FORMATS
 from spark_jobs import compiled_sql
 from spark_jobs import options as job
+from spark_jobs.sources import files
 
 PATTERNS = [name for name, value in vars(job).items() if name.isupper() and hasattr(value, "pattern")]
 
@@ -50,6 +51,12 @@ def test_both_refuse_the_same(name: str, value: str, refused: bool) -> None:
 )
 def test_both_refuse_what_moves_files(name: str, refused: bool) -> None:
     assert (core.moves_files(name), job.moves_files(name)) == (refused, refused)
+
+
+def test_both_read_strictly_by_the_same_options() -> None:
+    assert {name.lower(): value for name, value in files.STRICT_CSV.items()} == core.STRICT["csv"]
+    assert dict(files.STRICT) == core.STRICT["json"] == core.STRICT["xml"]
+    assert {name.lower() for name in files.LOOSE} == core.STRICT["files"].keys()
 
 
 def test_both_merge_options_alike() -> None:
