@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 CLOSE = Path(__file__).with_name("close") / "catalog.yaml"
 PERIODS = 12
+FEW_ROWS = 1000
 Operations = list[dict[str, Any]]
 CONVERT: dict[str, Any] = {
     "seq": 1,
@@ -167,7 +168,10 @@ class Session:
         return lambda: build_snapshot(loaded, "p", "2026-01")
 
     def time_planning(self, operations: Operations) -> float:
-        """Return how long the job takes from the snapshot to the physical plan of the first output."""
+        """Return how long the job takes from the snapshot to the physical plan of the first output.
+
+        Rows are put at rest on the way when a plan grows deep: with few rows this costs what the operations cost.
+        """
         from spark_jobs.executor import execute
         from spark_jobs.snapshot import parse_snapshot
 
@@ -221,6 +225,13 @@ def measure_planning(session: Session, count: int, rounds: int) -> str:
     return f"| plan of {count} updates | {shown} | {engine / by_hand:.2f} |"
 
 
+def write_few_rows(folder: Path) -> Path:
+    """Write the close's data for almost no rows."""
+    program = CLOSE.with_name("data.py")
+    subprocess.run([sys.executable, program, "--rows", str(FEW_ROWS), "--out", folder], check=True, capture_output=True)
+    return folder
+
+
 def measure_backfill(folder: Path, periods: int) -> str:
     """Return the line for several periods in one command against as many commands."""
     write_periods(folder, periods)
@@ -270,6 +281,7 @@ def main() -> None:
         session = Session(options.data.resolve(), Path(name))
         for line in measure_curves(session, counts, 1 if options.quick else 3):
             print(line, flush=True)
+        session.data = write_few_rows(Path(name, "few"))
         print(measure_planning(session, 5 if options.quick else 200, 1 if options.quick else 3), flush=True)
         session.spark.stop()
         if not options.quick:
