@@ -29,8 +29,8 @@ class Dialect:
     session_sql: tuple[str, ...] = ()
     """Run when a connection begins."""
     writer_options: Mapping[str, str] = field(default_factory=dict)
-    moment_sql: str | None = None
-    """Gives a moment a name, as long as its transaction is open."""
+    moment_sql: tuple[str, ...] = ()
+    """Keeps a transaction open however long it waits; the last statement gives its moment a name."""
     join_moment_sql: str = ""
     """Has another session see a moment."""
     has_plain_times: bool = False
@@ -87,7 +87,7 @@ _DIALECTS = {
             "SET TIME ZONE 'UTC'",
         ),
         writer_options={"reWriteBatchedInserts": "true", "tcpKeepAlive": "true"},
-        moment_sql="SELECT pg_export_snapshot()",
+        moment_sql=("SET idle_in_transaction_session_timeout = 0", "SELECT pg_export_snapshot()"),
         join_moment_sql="BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '{}'",
         has_plain_times=True,
     ),

@@ -7,7 +7,7 @@ is held at one by a transaction of the driver, which is open as long as the run 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -37,7 +37,7 @@ class Moments:
         """Return what a reader's session says first to see the moment; None where a database has no such thing."""
         url = get_option(options, "url") or ""
         dialect = find_dialect(url)
-        if dialect.moment_sql is None or is_connect(self.spark):
+        if not dialect.moment_sql or is_connect(self.spark):
             return None
         with self._one_at_a_time:
             user = get_option(options, "user")
@@ -53,14 +53,15 @@ class Moments:
         self._held.clear()
 
     def _hold(
-        self, url: str, user: str | None, options: Mapping[str, str], moment_sql: str
+        self, url: str, user: str | None, options: Mapping[str, str], moment_sql: Sequence[str]
     ) -> tuple[Database, str | None]:
         credentials = Credentials(user, get_option(options, "password"))
         database: Database | None = None
         try:
             database = connect_database(self.spark, url, drop_options(options, "user", "password"), credentials)
-            database.execute("SET idle_in_transaction_session_timeout = 0")
-            return database, str(database.query(moment_sql)[0][0])
+            for statement in moment_sql[:-1]:
+                database.execute(statement)
+            return database, str(database.query(moment_sql[-1])[0][0])
         except DatabaseError as error:
             if database is not None and error.state in _NOT_SUPPORTED:
                 return database, None

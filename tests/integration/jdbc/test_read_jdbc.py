@@ -250,6 +250,52 @@ def test_whole_run_reads_one_moment(spark: SparkSession, warehouse: Warehouse, o
     assert warehouse.query("SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in tr%'") == [(0,)]
 
 
+WAITING = "pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'"
+
+
+def test_tables_of_one_database_share_the_session_that_holds_its_moment(
+    spark: SparkSession, warehouse: Warehouse
+) -> None:
+    warehouse.connection.execute("CREATE TABLE m (id bigint); INSERT INTO m VALUES (1), (2)")
+    warehouse.connection.execute("CREATE TABLE n (id bigint, rate bigint); INSERT INTO n VALUES (1, 5)")
+    plan = start([("id", "bigint")], locate(warehouse, "m"))
+    plan.tables["n"] = table([("id", "bigint"), ("rate", "bigint")], locate(warehouse, "n"))
+    plan.update(("rate", "bigint", "`@@n`.`rate`"), joins=[join("n", "n", ["rate"], ("id", "id"))])
+    waiting = []
+
+    def look(_: OperationReport) -> None:
+        waiting.extend(warehouse.query(f"SELECT count(*) FROM {WAITING}"))
+
+    result = run(spark, plan.output("id", "rate"), credentials=give_credentials, progress=look)
+    assert sorted(result.rows(20)) == [(1, 5), (2, None)]
+    assert waiting == [(1,), (1,)]
+    assert warehouse.query(f"SELECT count(*) FROM {WAITING}") == [(0,)]
+
+
+def test_moment_that_is_lost_fails_the_run_and_not_its_numbers(spark: SparkSession, warehouse: Warehouse) -> None:
+    warehouse.connection.execute("CREATE TABLE m (id bigint); INSERT INTO m VALUES (1)")
+    plan = start([("id", "bigint")], locate(warehouse, "m")).output("id").output("id")
+
+    def stop_the_session(done: OperationReport) -> None:
+        if done.seq == 10:
+            warehouse.query(f"SELECT pg_terminate_backend(pid, 10000) FROM {WAITING}")
+
+    with pytest.raises(JobError, match="INFRA_001: .*snapshot") as refused:
+        run(spark, plan, credentials=give_credentials, progress=stop_the_session)
+    assert "Traceback" not in str(refused.value)
+    assert run(spark, plan, credentials=give_credentials).rows(20) == [(1,)]
+
+
+def test_server_without_moments_is_read_as_other_databases_are(spark: SparkSession, warehouse: Warehouse) -> None:
+    """As servers do that only speak PostgreSQL's protocol: the function is not there."""
+    warehouse.connection.execute("CREATE TABLE m (id bigint); INSERT INTO m VALUES (1)")
+    warehouse.connection.execute("SET allow_system_table_mods = on")
+    warehouse.connection.execute("ALTER FUNCTION pg_catalog.pg_export_snapshot() RENAME TO pg_export_nothing")
+    plan = start([("id", "bigint")], locate(warehouse, "m")).output("id")
+    assert run(spark, plan, credentials=give_credentials).rows(10) == [(1,)]
+    assert warehouse.query(f"SELECT count(*) FROM {WAITING}") == [(0,)]
+
+
 def test_table_that_does_not_exist_follows_the_rule(spark: SparkSession, warehouse: Warehouse) -> None:
     plan = start([("id", "bigint")], locate(warehouse, "nowhere")).output("id")
     with pytest.raises(JobError, match="DATA_001: table 'w' of dataset 'in': no data at nowhere"):
