@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Union, get_args, get_origin
 
 from pydantic import AliasChoices, BaseModel, ValidationError
@@ -13,7 +14,7 @@ from pydantic_core import ErrorDetails
 from airflow_provider_runtime.core.catalog.definition import ALIASES, Path, SourceMap, format_path
 from airflow_provider_runtime.core.catalog.rules_secrets import holds_secret
 from airflow_provider_runtime.core.catalog.yaml_nodes import Node
-from airflow_provider_runtime.core.errors import Problem
+from airflow_provider_runtime.core.errors import Location, Problem
 from airflow_provider_runtime.core.model.base import IDENTIFIER_PATTERN, NAME_PATTERN, TITLE_PATTERN, Flag
 from airflow_provider_runtime.core.rendering import escape_control
 from airflow_provider_runtime.core.suggest import find_nearest, list_names
@@ -77,7 +78,7 @@ def _translate(details: ErrorDetails, source: SourceMap, model: type[BaseModel])
         path = (*path, "type")
     if kind == "extra_forbidden":
         message, hint = _say_unknown_key(path, source, model)
-        return Problem("CATALOG_002", message, hint, source.locate(*path, key=True))
+        return Problem("CATALOG_002", message, hint, _hide_value(source.locate(*path, key=True)))
     if kind in {"missing", "union_tag_not_found"}:
         message, hint = _say_missing(details, path)
         return Problem("CATALOG_002", message, hint, source.locate(*path))
@@ -111,6 +112,15 @@ def _clean_path(loc: tuple[int | str, ...]) -> tuple[Path, bool]:
         if parts and parts[0] in TAGGED.get(str(part), ()):
             parts.pop(0)
     return tuple(cleaned), key
+
+
+def _hide_value(place: Location) -> Location:
+    """Return the place of a key whose line ends behind it: what a misspelt key holds may be a password."""
+    if place.source_line is None or place.end_column is None:
+        return place
+    end = place.end_column - 1
+    rest = place.source_line[end:]
+    return replace(place, source_line=place.source_line[:end] + (": …" if rest.strip(" :") else rest))
 
 
 def _say_missing(details: ErrorDetails, path: Path) -> Said:

@@ -674,6 +674,13 @@ def name_of(case: Wrong) -> str:
     return case.name
 
 
+@pytest.mark.parametrize("key", ["pasword", '"pass wrd"', "conection"])
+@pytest.mark.parametrize("value", ["canary", "[canary]", "postgresql:canary", "'canary'  # mine"])
+def test_value_of_an_unknown_key_is_not_shown(key: str, value: str) -> None:
+    (problem,) = load(f"datasource:\n  id: x\n  {key}: {value}\n  type: csv\n").problems
+    assert problem.location.source_line == f"  {key}: …"
+
+
 @pytest.mark.parametrize("case", YAML_CASES + DOCUMENT_CASES, ids=name_of)
 def test_document_wrong_problem_has_code_place_and_hint(case: Wrong) -> None:
     check(case)
