@@ -26,6 +26,7 @@ from spark_jobs.report import Report, make_error_reports, write_report
 from spark_jobs.session import START_SETTINGS, configure_session, require_server
 from spark_jobs.snapshot import Snapshot, parse_snapshot
 from spark_jobs.storage import is_local, open_storage
+from spark_jobs.submitter import require_submitter
 from spark_jobs.translation import translate
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         spark = _start_session(snapshot)
         if snapshot is None:
             snapshot = parse_snapshot(_read(options.snapshot, spark), options.sha256)
-        report = run_snapshot(spark, snapshot, options.attempt)
+        report = run_snapshot(spark, snapshot, options.attempt, before_publish=require_submitter)
     except JobError as error:
         report = _make_failure(options.sha256, options.attempt, error, None)
         _print_line(f"failed: {error}")

@@ -47,6 +47,8 @@ SETTINGS: dict[str, str] = {
     # A deeply nested expression is settled one level at a time, and 100 is no limit that anybody has been told of.
     "spark.sql.analyzer.maxIterations": "2000",
     # How it runs.
+    # Credentials are options of readers and writers, which plans, Spark's pages and its event log repeat.
+    "spark.sql.redaction.options.regex": ".*",
     # Generated code that differs in nothing but its number is compiled once, and stays as quick as it has become.
     "spark.sql.codegen.useIdInClassName": "false",
     "spark.sql.adaptive.enabled": "true",

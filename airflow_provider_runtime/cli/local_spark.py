@@ -99,9 +99,10 @@ def _start_session(settings: Mapping[str, str], home: QuickHome | None) -> Spark
         with _environment(quick):
             spark = builder.getOrCreate()
     except Exception:
-        if home is None or home.archive is None:
+        if not quick:
             raise
-        home.discard_archive()
+        if home is not None:
+            home.discard_archive()
         return builder.getOrCreate()
     if home is not None and home.needs_training:
         atexit.register(_train_later, home)

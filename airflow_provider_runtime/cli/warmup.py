@@ -28,7 +28,8 @@ def command() -> None:
     if home is None:
         hint = f"pyspark and Java 17 or later must be there, and {CACHE_VARIABLE} must not be `off`"
         raise InfrastructureError(Problem("INFRA_001", "a quicker start cannot be prepared here", hint))
-    if home.archive is None:
+    if not home.is_sound:
+        home.discard_archive()
         home.failure.unlink(missing_ok=True)
         click.echo("running a small project, to learn what Spark loads …", err=True)
         train(home, os.environ)

@@ -12,6 +12,7 @@ import re
 import shutil
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -26,10 +27,15 @@ QUICK_COMPILER = "-XX:CompileThresholdScaling=3"
 """Java's compiler takes much of a short run's processor time: it waits for what is called more often."""
 QUIET_ARCHIVE = "-Xlog:cds*=off"
 """An archive that does not fit is left aside; Java's own warning would go to standard output."""
+VERIFIED_ARCHIVE = "-XX:+VerifySharedSpaces"
+"""Java compares the archive with the sums in it, and leaves a damaged one aside; costs about a tenth of a second."""
 JAVA_OPTIONS = "SPARK_SUBMIT_OPTS"
-_LAYOUT = 1
+_LAYOUT = 2
+_ARCHIVE = "classes"
 _COLLECTOR = re.compile(r"-XX:\+Use\w*GC\b")
-_JAVA_VARIABLES = (JAVA_OPTIONS, "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS")
+_UNSEEN_OPTIONS = re.compile(r"-XX:(?:VMOptionsFile|Flags)=|(?:^|[\s\"'=])@")
+"""Java reads options from a file, among which a collector may be."""
+_JAVA_VARIABLES = (JAVA_OPTIONS, "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +47,14 @@ class QuickHome:
     @property
     def archive(self) -> Path | None:
         """The archive of classes; its name holds its size, because Java stops at one that was cut short."""
-        for path in self.folder.glob("classes-*.jsa"):
-            if path.stem == f"classes-{path.stat().st_size}":
-                return path
-        return None
+        found = self.folder.glob(f"{_ARCHIVE}-*.jsa")
+        return next((path for path in found if path.stem.split("-")[1] == _tell_size(path)), None)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether there is an archive that is what it was when it was made; reads all of it."""
+        archive = self.archive
+        return archive is not None and archive.name == name_archive(archive)
 
     @property
     def failure(self) -> Path:
@@ -62,6 +72,15 @@ class QuickHome:
             self.archive.unlink(missing_ok=True)
 
 
+def name_archive(path: Path) -> str:
+    """Return the name for an archive: its size, which every start looks at, and a sum of its content."""
+    content = 0
+    with path.open("rb") as file:
+        while part := file.read(1 << 20):
+            content = zlib.crc32(part, content)
+    return f"{_ARCHIVE}-{_tell_size(path)}-{content:08x}.jsa"
+
+
 def make_quick_environment(
     master: str, settings: Iterable[str], environ: Mapping[str, str], home: QuickHome | None
 ) -> dict[str, str]:
@@ -69,11 +88,12 @@ def make_quick_environment(
 
     `settings` are the texts of what the user set, on the command line or as `key=value`.
     """
-    texts = (*settings, *(environ.get(name, "") for name in _JAVA_VARIABLES), _read_defaults(environ))
     if not master.startswith("local"):
         return {}
-    options = [] if any(map(_COLLECTOR.search, texts)) else [QUICK_COLLECTOR]
-    if not any("CompileThreshold" in text or "TieredStopAtLevel" in text for text in texts):
+    texts = (*settings, *(environ.get(name, "") for name in _JAVA_VARIABLES), _read_defaults(environ))
+    is_unseen = any(map(_UNSEEN_OPTIONS.search, texts))
+    options = [] if is_unseen or any(map(_COLLECTOR.search, texts)) else [QUICK_COLLECTOR]
+    if not is_unseen and not any("CompileThreshold" in text or "TieredStopAtLevel" in text for text in texts):
         options.append(QUICK_COMPILER)
     changed: dict[str, str] = {}
     # A plugin may be Spark Connect's server, which wants all jars.
@@ -82,7 +102,7 @@ def make_quick_environment(
         archive = home.archive
         # Java reads a colon as the end of the path; blanks and quotes would have to survive two shells.
         if archive is not None and re.search(r"[\s:\"'\\$`]", str(archive)) is None:
-            options += [f"-XX:SharedArchiveFile={archive}", QUIET_ARCHIVE]
+            options += [f"-XX:SharedArchiveFile={archive}", VERIFIED_ARCHIVE, QUIET_ARCHIVE]
     if options:
         changed[JAVA_OPTIONS] = " ".join(filter(None, (environ.get(JAVA_OPTIONS), *options)))
     return changed
@@ -118,6 +138,10 @@ def find_cache(environ: Mapping[str, str]) -> Path | None:
     if own.is_dir() or (sys.prefix != sys.base_prefix and os.access(sys.prefix, os.W_OK)):
         return own
     return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", name)
+
+
+def _tell_size(path: Path) -> str:
+    return str(path.stat().st_size)
 
 
 def _find_spark_home(environ: Mapping[str, str], binary: str | None) -> Path | None:
@@ -181,8 +205,10 @@ def _make_links(source: Path, folder: Path) -> None:
 
 def _list_links(source: Path) -> Iterator[tuple[Path, Path]]:
     for path in source.iterdir():
-        if path.name not in {"jars", "python"}:
+        if path.name not in {"jars", "python", "conf"}:
             yield Path(path.name), path
+    # Also where there is none yet: somebody may write settings later.
+    yield Path("conf"), source / "conf"
     for path in (source / "jars").iterdir():
         if not path.name.startswith(UNUSED_JARS):
             yield Path("jars", path.name), path
@@ -201,8 +227,9 @@ def _list_python_links(source: Path) -> Iterator[tuple[Path, Path]]:
 
 def _read_defaults(environ: Mapping[str, str]) -> str:
     """Return the text of spark-defaults.conf, which may choose a collector as well."""
-    folder = environ.get("SPARK_CONF_DIR") or (Path(environ["SPARK_HOME"], "conf") if environ.get("SPARK_HOME") else "")
     try:
+        source = _find_spark_home(environ, None)
+        folder = environ.get("SPARK_CONF_DIR") or (source / "conf" if source is not None else "")
         return Path(folder, "spark-defaults.conf").read_text(encoding="utf-8") if folder else ""
-    except (OSError, UnicodeDecodeError):
+    except (OSError, RuntimeError, UnicodeDecodeError):
         return ""

@@ -18,7 +18,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from airflow_provider_runtime.fast_start.home import JAVA_OPTIONS, QUICK_COLLECTOR, QUIET_ARCHIVE, QuickHome
+from airflow_provider_runtime.fast_start.home import (
+    JAVA_OPTIONS,
+    QUICK_COLLECTOR,
+    QUIET_ARCHIVE,
+    QuickHome,
+    name_archive,
+)
 
 TIME_LIMIT = 600
 UNUSED_DAYS = 30
@@ -39,7 +45,7 @@ def train(home: QuickHome, environ: Mapping[str, str]) -> None:
                 return
             with draft.open("rb") as content:
                 os.fsync(content.fileno())
-            draft.replace(home.folder / f"classes-{draft.stat().st_size}.jsa")
+            draft.replace(home.folder / name_archive(draft))
         home.failure.unlink(missing_ok=True)
         _remove_unused(home)
 

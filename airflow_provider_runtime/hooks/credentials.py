@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from airflow.providers.common.compat.sdk import AirflowNotFoundException, BaseHook
 
 from airflow_provider_runtime.core.errors import DefinitionError, Problem
+from spark_jobs.credentials import credential_variable, read_credentials
+from spark_jobs.errors import JobError
 
 AIRFLOW_PREFIX = "airflow://"
 ENV_PREFIX = "env://"
-
-
-def name_variable(reference: str) -> str:
-    """Return the environment variable that carries a credential to the Spark driver."""
-    return "RUNTIME_CREDENTIAL_" + hashlib.sha256(reference.encode()).hexdigest()[:16].upper()
 
 
 def list_references(plan: Any) -> list[str]:
@@ -29,10 +26,17 @@ def list_references(plan: Any) -> list[str]:
 def make_environment(references: list[str]) -> dict[str, str]:
     """Return the variables that hold the Airflow connections among the references."""
     return {
-        name_variable(reference): read_airflow_credential(reference)
+        credential_variable(reference): read_airflow_credential(reference)
         for reference in references
         if reference.startswith(AIRFLOW_PREFIX)
     }
+
+
+def hide_credentials(references: list[str], variables: Mapping[str, str]) -> None:
+    """Keep what the job reads for these references out of the lines of its log, in all spellings that it knows."""
+    for reference in references:
+        with suppress(JobError):
+            read_credentials(reference, {**os.environ, **variables})
 
 
 def read_airflow_credential(reference: str) -> str:

@@ -13,6 +13,8 @@ from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 from airflow_provider_runtime.core.errors import InfrastructureError, Problem
 from airflow_provider_runtime.fast_start.home import QuickHome, find_quick_home, make_quick_environment
+from spark_jobs.redaction import redact
+from spark_jobs.submitter import SUBMITTER_VARIABLE, describe_process
 
 _UI_PATTERN = re.compile(r"(?:tracking URL|Spark UI|SparkUI|web UI)\D*?(https?://\S+)", re.IGNORECASE)
 _JAVA_FAILURES = (1, 134, -6)
@@ -105,8 +107,8 @@ class JobSubmitHook(SparkSubmitHook):
         command: list[str] = super()._build_spark_submit_command(application)
         # Building the command sets the environment anew, so the secrets come after it; in cluster modes the environment
         # would turn into visible settings, so nothing is added there.
-        if not self.is_cluster_mode and self._secrets:
-            self._env = {**(self._env or {}), **self._secrets}
+        if not self.is_cluster_mode:
+            self._env = {**(self._env or {}), **self._secrets, **self._name_submitter()}
         self._env = {**(self._env or {}), **self._make_quick_environment(command)}
         return command
 
@@ -117,8 +119,14 @@ class JobSubmitHook(SparkSubmitHook):
 
         modules = os.pathsep.join(filter(None, (*(self._py_files or "").split(","), os.environ.get("PYTHONPATH"))))
         address = SparkConnectHook(self._conn_id).get_connection_url()
-        self._env = {**(self._env_vars or {}), **self._secrets, "SPARK_REMOTE": address, "PYTHONPATH": modules}
+        job = {**self._secrets, **self._name_submitter()}
+        self._env = {**(self._env_vars or {}), **job, "SPARK_REMOTE": address, "PYTHONPATH": modules}
         return [sys.executable, application, *map(str, self._application_args or ())]
+
+    def _name_submitter(self) -> dict[str, str]:
+        """A driver of this machine publishes nothing once this process, which keeps the lease, has gone."""
+        described = describe_process(os.getpid())
+        return {SUBMITTER_VARIABLE: described} if described else {}
 
     def _make_quick_environment(self, command: list[str]) -> dict[str, str]:
         master = str(self._connection.get("master"))
@@ -146,7 +154,7 @@ class JobSubmitHook(SparkSubmitHook):
         for line in lines:
             if self.spark_ui_url is None and (found := _UI_PATTERN.search(line)):
                 self.spark_ui_url = found.group(1)
-            yield line
+            yield redact(line)
 
 
 def make_exit_error(code: int) -> InfrastructureError:

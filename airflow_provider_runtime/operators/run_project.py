@@ -23,8 +23,9 @@ from airflow_provider_runtime.core.errors import (
     SnapshotError,
 )
 from airflow_provider_runtime.core.model.report import find_misfit
+from airflow_provider_runtime.core.rendering import escape_control
 from airflow_provider_runtime.failures import read_job_error, translate_errors
-from airflow_provider_runtime.hooks.credentials import AIRFLOW_PREFIX, list_references, make_environment
+from airflow_provider_runtime.hooks.credentials import AIRFLOW_PREFIX, hide_credentials, list_references, make_environment
 from airflow_provider_runtime.hooks.job_submit import JobSubmitHook, make_exit_error
 from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID, RuntimeHook, find_home
 from airflow_provider_runtime.operators.links import ReportLink, SnapshotLink, SparkUiLink
@@ -160,6 +161,9 @@ class RunProjectOperator(SparkSubmitOperator):
         uri, digest = str(pins["snapshot_uri"]), str(pins["snapshot_sha256"])
         snapshot = read_snapshot(uri, digest, hook.storage)
         run, task_instance = context["dag_run"], context["ti"]
+        references = list_references(snapshot.plan)
+        secrets = make_environment(references)
+        hide_credentials(references, secrets)
         clears = getattr(run, "clear_number", 0) or 0
         place = (task_instance.dag_id, task_instance.task_id, run.run_id, task_instance.map_index, clears)
         return _Execution(
@@ -167,7 +171,7 @@ class RunProjectOperator(SparkSubmitOperator):
             registry=hook.open_registry(),
             snapshot=snapshot,
             snapshot_uri=uri,
-            secrets=make_environment(list_references(snapshot.plan)),
+            secrets=secrets,
             invocation="/".join(str(part) for part in place),
             suffix=f"{clears}:{digest[:12]}",
         )
@@ -425,7 +429,8 @@ class RunProjectOperator(SparkSubmitOperator):
         self._emit_events(context, execution, registrations)
         versions = {entry.output_seq: entry.version for entry in registrations}
         for output in report.get("outputs", ()):
-            self.log.info("output %s: %s rows to %s", output["seq"], output["rows"], output["destination"])
+            place = escape_control(str(output["destination"]))
+            self.log.info("output %s: %s rows to %s", output["seq"], output["rows"], place)
         return {
             "run_id": execution.snapshot.run_id,
             "status": report.get("status", "succeeded"),

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
+from airflow_provider_runtime.hooks.credentials import hide_credentials, make_environment
 from airflow_provider_runtime.hooks.job_submit import JobSubmitHook, make_exit_error
+from spark_jobs.submitter import SUBMITTER_VARIABLE, describe_process
 
 pytestmark = pytest.mark.airflow
 
@@ -36,7 +40,8 @@ def test_a_local_master_starts_the_quick_way(monkeypatch: pytest.MonkeyPatch, tm
 
 def test_a_cluster_gets_nothing_of_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AIRFLOW_RUNTIME_CACHE", str(tmp_path))
-    assert build_environment(monkeypatch, "spark://master:7077") == {"SECRET": "s3cret"}
+    found = build_environment(monkeypatch, "spark://master:7077")
+    assert found == {"SECRET": "s3cret", SUBMITTER_VARIABLE: describe_process(os.getpid())}
     assert list(tmp_path.iterdir()) == []
 
 
@@ -45,7 +50,7 @@ def test_an_archive_that_java_failed_with_is_dropped(monkeypatch: pytest.MonkeyP
 
     hook = JobSubmitHook.adopt(SparkSubmitHook(conn_id="spark_default"), {})
     hook.quick_home = QuickHome(tmp_path)
-    archive = tmp_path / "classes-3.jsa"
+    archive = tmp_path / "classes-3-0.jsa"
     archive.write_text("abc")
     hook._care_for_archive(11)
     assert archive.exists()
@@ -63,6 +68,32 @@ def test_a_connect_server_gets_a_plain_process_and_its_token_stays_unseen(monkey
     assert hook._env["SPARK_REMOTE"] == "sc://spark.example:15002/;token=t0ken"
     assert hook._env["PYTHONPATH"].split(":")[0] == "/tmp/job.zip"
     assert hook._env["SECRET"] == "s3cret"
+    assert hook._env[SUBMITTER_VARIABLE] == describe_process(os.getpid())
+
+
+def test_a_driver_elsewhere_is_told_neither_secrets_nor_its_submitter(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert build_environment(monkeypatch, "yarn", deploy_mode="cluster") == {}
+
+
+def test_line_of_spark_that_repeats_a_secret_is_cleaned_in_all_its_spellings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database may say in its error what it was given, and Spark logs the error as it is."""
+    dwh = {"conn_type": "postgres", "login": "u", "password": "canary-1 é'/%", "extra": {"key": "BEGIN\ncanary-2 line"}}
+    monkeypatch.setenv("AIRFLOW_CONN_DWH", json.dumps(dwh))
+    monkeypatch.setenv("LAKE", json.dumps({"fs.sas": "canary-3=="}))
+    references = ["airflow://dwh", "env://LAKE", "env://NOT_SET"]
+    hide_credentials(references, make_environment(references))
+    login = b64encode(f"u:{dwh['password']}".encode()).decode()
+    lines = [
+        "ERROR denied for canary-1 é'/%", "canary-2 line", f"Basic {login}", "x=canary-1%20%C3%A9%27%2F%25&y=1",
+        json.dumps({"password": dwh["password"]}), "sas canary-3== or canary-3%3D%3D",
+    ]  # fmt: skip
+    hook = JobSubmitHook.adopt(SparkSubmitHook(conn_id="spark_default"), {})
+    shown = list(hook._watch(iter([*lines, "Spark UI at http://driver:4040"])))
+    assert shown == [
+        "ERROR denied for ***", "***", "Basic ***==", "x=***&y=1", '{"password": "***"}', "sas *** or ***",
+        "Spark UI at http://driver:4040",
+    ]  # fmt: skip
+    assert hook.spark_ui_url == "http://driver:4040"
 
 
 @pytest.mark.parametrize(

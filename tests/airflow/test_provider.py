@@ -14,8 +14,9 @@ from airflow.serialization.helpers import find_registered_custom_deadline_refere
 from airflow_provider_runtime.core.errors import DataError, DefinitionError, InfrastructureError, LeaseError, Problem
 from airflow_provider_runtime.failures import read_job_error, to_airflow_error, translate_errors
 from airflow_provider_runtime.get_provider_info import get_provider_info
-from airflow_provider_runtime.hooks.credentials import list_references, make_environment, name_variable, read_secret
+from airflow_provider_runtime.hooks.credentials import list_references, make_environment, read_secret
 from airflow_provider_runtime.hooks.runtime import RuntimeHook
+from spark_jobs.credentials import credential_variable
 
 pytestmark = pytest.mark.airflow
 
@@ -123,8 +124,8 @@ def test_credentials_come_from_connections_and_only_those_of_airflow(monkeypatch
     environment = make_environment(references)
 
     assert references == ["airflow://dwh", "env://TOKEN"]
-    assert list(environment) == [name_variable("airflow://dwh")]
-    assert json.loads(environment[name_variable("airflow://dwh")]) == {
+    assert list(environment) == [credential_variable("airflow://dwh")]
+    assert json.loads(environment[credential_variable("airflow://dwh")]) == {
         "user": "etl",
         "password": "canary",
         "sslmode": "require",

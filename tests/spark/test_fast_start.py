@@ -42,7 +42,7 @@ def test_spark_starts_from_the_links_and_without_an_archive_that_is_broken(tmp_p
     home = find_quick_home({**os.environ, "AIRFLOW_RUNTIME_CACHE": str(tmp_path)})
     assert home is not None
     home.failure.write_text("no training in this test")
-    broken = home.folder / "classes-11.jsa"
+    broken = home.folder / "classes-11-0.jsa"
     broken.write_text("not classes")
     said = start(tmp_path)
     assert "ROWS 5" in said

@@ -16,6 +16,7 @@ from spark_jobs.errors import JobError
 from spark_jobs.run_project import run_snapshot
 from spark_jobs.snapshot import parse_snapshot
 from spark_jobs.storage import escape_pattern
+from spark_jobs.submitter import SUBMITTER_VARIABLE, describe_process
 from tests.spark.plan_builders import PlanBuilder, files, memory, start
 from tests.spark.publishing import read_names
 
@@ -205,6 +206,23 @@ def test_driver_killed_while_it_publishes_is_completed_by_the_retry(
     assert [read_names(spark, tmp_path / table) for table in ("fx", "fy")] == [["NEW"], ["NEW"]]
     visible = sorted(file.parent.parent.name for file in tmp_path.rglob("*.parquet"))
     assert visible == ["fx", "fy"]
+
+
+def test_driver_whose_submitter_was_killed_publishes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody would stop it when its attempt is revoked, as by the lock of its period."""
+    with subprocess.Popen(["sleep", "600"]) as submitter:
+        monkeypatch.setenv(SUBMITTER_VARIABLE, describe_process(submitter.pid) or "")
+        submitter.kill()
+    snapshot, digest = write_snapshot(make_plan(tmp_path / "fx", ("1", "a")), tmp_path)
+    ended = run_job("--snapshot", snapshot, "--sha256", digest, "--attempt", 1)
+    assert ended.returncode == 12, ended.stderr[-2000:]
+    error = json.loads(ended.stdout)["error"]
+    assert (error["code"], error["hint"]) == ("INFRA_001", "run it again")
+    assert f"the process {submitter.pid} that submitted this job has gone" in error["message"]
+    assert list(tmp_path.rglob("*.parquet")) == []
+    monkeypatch.delenv(SUBMITTER_VARIABLE)
+    assert run_job("--snapshot", snapshot, "--sha256", digest, "--attempt", 2).returncode == 0
+    assert len(list(tmp_path.rglob("*.parquet"))) == 1
 
 
 def make_two_outputs(folder: Path, name: str) -> PlanBuilder:

@@ -104,11 +104,26 @@ def test_without_a_home_the_settings_of_java_are_still_chosen(environ: dict[str,
 
 def test_a_collector_of_the_users_own_stays(environ: dict[str, str], tmp_path: Path) -> None:
     chosen = "spark.driver.extraJavaOptions=-Xss4m -XX:+UseZGC"
-    serial = {"JDK_JAVA_OPTIONS": "-XX:+UseSerialGC"}
+    serial = {"_JAVA_OPTIONS": "-XX:+UseSerialGC"}
     (tmp_path / "spark-defaults.conf").write_text(chosen.replace("=", " ", 1))
     for settings, more in (([chosen], {}), ([], serial), ([], {"SPARK_CONF_DIR": str(tmp_path)})):
         quick = make_quick_environment("local", settings, {**environ, **more}, None)
         assert quick == {"SPARK_SUBMIT_OPTS": "-XX:CompileThresholdScaling=3"}
+
+
+@pytest.mark.parametrize("name", ["SPARK_SUBMIT_OPTS", "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"])
+@pytest.mark.parametrize("options", ["-XX:+UseG1GC -XX:TieredStopAtLevel=1", "-XX:VMOptionsFile=o", "-XX:Flags=o", "@o"])
+def test_options_of_java_that_the_user_has_set_elsewhere_stay(environ: dict[str, str], name: str, options: str) -> None:
+    assert make_quick_environment("local", [], {**environ, name: options}, None) == {}
+
+
+def test_settings_that_are_written_into_the_folder_of_spark_later_count(environ: dict[str, str]) -> None:
+    home = find(environ)
+    settings = Path(environ["SPARK_HOME"], "conf", "spark-defaults.conf")
+    settings.parent.mkdir()
+    settings.write_text("spark.driver.extraJavaOptions -XX:+UseZGC\n")
+    assert (home.folder / "conf" / "spark-defaults.conf").read_text() == settings.read_text()
+    assert QUICK.split()[0] not in make_quick_environment("local", [], environ, home)["SPARK_SUBMIT_OPTS"]
 
 
 @pytest.mark.parametrize("chosen", ["-XX:CompileThresholdScaling=1", "-XX:TieredStopAtLevel=1"])
@@ -129,6 +144,17 @@ def test_an_archive_that_was_cut_short_is_not_used(environ: dict[str, str]) -> N
     home.archive.write_text("cla")
     assert home.archive is None
     assert "SharedArchive" not in make_quick_environment("local", [], environ, home)["SPARK_SUBMIT_OPTS"]
+
+
+def test_an_archive_of_another_content_is_not_sound(environ: dict[str, str]) -> None:
+    home = find(environ)
+    assert not home.is_sound
+    train(home, environ)
+    assert home.is_sound
+    assert home.archive is not None
+    home.archive.write_text("classeX")
+    assert home.archive is not None
+    assert not home.is_sound
 
 
 def test_a_training_that_fails_is_written_down_and_not_tried_again(environ: dict[str, str]) -> None:

@@ -25,7 +25,9 @@ FIRST_PATIENCE_SECONDS = 5.0
 ASYNC_DRIVERS = {"aiosqlite", "asyncpg", "psycopg_async"}
 ADVISORY_LOCK = 0x61707275
 """Any fixed number: the lock that write transactions of all registries in a PostgreSQL database share."""
-PASSING_STATES = {"40001", "40P01", "55P03", "57P01", "57P02", "57P03"}
+LONGEST_PAUSE_SECONDS = 10
+"""How long a write transaction may do nothing: the lock of a process that is frozen comes free while others wait."""
+PASSING_STATES = {"25P03", "40001", "40P01", "55P03", "57P01", "57P02", "57P03"}
 # Why a connection was not made has no state: a server that starts, stops or recovers says it in words alone.
 PASSING_TEXTS = (
     "connection refused",
@@ -93,6 +95,8 @@ class SqlRegistry(TransactionalRegistry):
                 # Whatever the database's default: who waited for the lock must see what its holder wrote.
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
                 connection.exec_driver_sql(f"SET LOCAL lock_timeout = {int(self._patience_seconds * 1000)}")
+                pause = f"SET LOCAL idle_in_transaction_session_timeout = '{LONGEST_PAUSE_SECONDS}s'"
+                connection.exec_driver_sql(pause)
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({ADVISORY_LOCK})")
             else:
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")

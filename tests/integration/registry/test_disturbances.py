@@ -80,6 +80,28 @@ def test_lock_while_a_run_is_under_way_is_told_to_its_holder_once(url: str, lock
     assert registry.list_datasets() == []
 
 
+def test_writer_frozen_inside_a_transaction_holds_up_the_others_for_a_moment_only(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("airflow_provider_runtime.core.registry.sql.LONGEST_PAUSE_SECONDS", 1)
+    inside, goes_on = threading.Event(), threading.Event()
+
+    def stand_still(_: object) -> None:
+        inside.set()
+        assert goes_on.wait(60)
+
+    frozen = threading.Thread(target=lambda: open_registry(postgres_url)._write(stand_still))
+    registry = open_registry(postgres_url)
+    frozen.start()
+    assert inside.wait(10)
+    attempt = begin(registry, make_start("a"))
+    assert not goes_on.is_set()
+    assert registry.finish_attempt(attempt, [make_write()], {})[0].version == 1
+    goes_on.set()
+    frozen.join(60)
+    assert not frozen.is_alive()
+
+
 @pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
 def test_who_waited_for_the_lock_of_a_year_sees_it_whatever_the_default_isolation(
     postgres_url: str, isolation: str, monkeypatch: pytest.MonkeyPatch
