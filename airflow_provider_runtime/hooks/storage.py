@@ -8,17 +8,18 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from airflow_provider_runtime.core.errors import InfrastructureError, Problem
-from airflow_provider_runtime.core.planning.snapshot_store import LocalStorage
+from airflow_provider_runtime.core.planning.snapshot_store import MAX_SNAPSHOT_BYTES, LocalStorage
 
 
 class AirflowStorage:
     """Reads and writes small documents: local ones directly, all others through Airflow's object storage."""
 
     def read_bytes(self, uri: str) -> bytes:
-        """Return a document's content; FileNotFoundError when there is none."""
+        """Return a document's content, of one that is too large a part; FileNotFoundError when there is none."""
         if to_local_path(uri) is not None:
             return LocalStorage().read_bytes(uri)
-        content: bytes = _open_object(uri).read_bytes()
+        with _open_object(uri).open("rb") as file:
+            content: bytes = file.read(MAX_SNAPSHOT_BYTES + 1)
         return content
 
     def find_bytes(self, uri: str) -> bytes | None:

@@ -14,6 +14,7 @@ from airflow.serialization.helpers import find_registered_custom_deadline_refere
 from airflow_provider_runtime.core.errors import DataError, DefinitionError, InfrastructureError, LeaseError, Problem
 from airflow_provider_runtime.failures import read_job_error, to_airflow_error, translate_errors
 from airflow_provider_runtime.get_provider_info import get_provider_info
+from airflow_provider_runtime.hooks import storage
 from airflow_provider_runtime.hooks.credentials import list_references, make_environment, read_secret
 from airflow_provider_runtime.hooks.runtime import RuntimeHook
 from spark_jobs.credentials import credential_variable
@@ -168,3 +169,17 @@ def test_error_of_a_report_points_at_the_yaml() -> None:
 @pytest.mark.parametrize(("code", "retried"), [("OUTPUT_003", True), ("INFRA_002", True), ("JOIN_010", False)])
 def test_code_of_a_report_decides_about_a_retry(code: str, retried: bool) -> None:
     assert read_job_error({"code": code, "message": "x"}).retryable is retried
+
+
+def test_document_that_never_ends_is_read_in_part_from_an_object_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Airflow's own store of files stands in for one that needs a provider."""
+    from airflow.sdk import ObjectStoragePath
+
+    monkeypatch.setattr(storage, "_open_object", lambda uri: ObjectStoragePath(f"file://{tmp_path}/{uri[5:]}"))
+    monkeypatch.setattr(storage, "MAX_SNAPSHOT_BYTES", 4)
+    found = storage.AirflowStorage()
+    found.write_once("s3://a.json", b"1234567")
+    assert found.read_bytes("s3://a.json") == b"12345"
+    assert found.find_bytes("s3://none.json") is None
