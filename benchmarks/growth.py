@@ -1,4 +1,4 @@
-"""How time grows with operations, outputs, aggregates and periods, and what plans cost, in one warm session.
+"""How time grows with operations, outputs, aggregates and periods, in one warm session.
 
     python benchmarks/growth.py --data FOLDER [--quick]
 
@@ -15,23 +15,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spark_jobs.errors import JobError
-from spark_jobs.sinks.memory import MemorySinks
-
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from airflow_provider_runtime.core.planning.snapshot import Snapshot
-    from spark_jobs.sinks.protocol import StagedOutput
-    from spark_jobs.snapshot import OutputOperation
 
 CLOSE = Path(__file__).with_name("close") / "catalog.yaml"
 PERIODS = 12
-FEW_ROWS = 1000
 Operations = list[dict[str, Any]]
 CONVERT: dict[str, Any] = {
     "seq": 1,
@@ -112,25 +103,6 @@ def write_catalog(folder: Path, data: Path, operations: Operations) -> None:
     (folder / "catalog.yaml").write_text(f"{datasets}---\n{document}\n", encoding="utf-8")
 
 
-class PlanningSinks(MemorySinks):
-    """Has an output's rows planned, and ends the run there."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.has_planned = False
-
-    def stage(self, output: OutputOperation, frame: DataFrame) -> StagedOutput:
-        """Plan, and refuse to compute anything."""
-        plan(frame)
-        self.has_planned = True
-        raise JobError("OUTPUT_003", f"{output.name} was only planned")
-
-
-def plan(frame: DataFrame) -> None:
-    """Have Spark make the physical plan."""
-    frame._jdf.queryExecution().executedPlan()
-
-
 class Session:
     """A Spark session that runs projects."""
 
@@ -167,38 +139,6 @@ class Session:
         loaded = load_catalog(self.folder / "catalog")
         return lambda: build_snapshot(loaded, "p", "2026-01")
 
-    def time_planning(self, operations: Operations) -> float:
-        """Return how long the job takes from the snapshot to the physical plan of the first output.
-
-        Rows are put at rest on the way when a plan grows deep: with few rows this costs what the operations cost.
-        """
-        from spark_jobs.executor import execute
-        from spark_jobs.snapshot import parse_snapshot
-
-        snapshot = self.load(operations)()
-        sinks = PlanningSinks()
-        begin = time.time()
-        with suppress(JobError):
-            execute(self.spark, parse_snapshot(snapshot.content, snapshot.sha256), sinks)
-        assert sinks.has_planned
-        return time.time() - begin
-
-    def time_planning_by_hand(self, count: int) -> float:
-        """Return how long the same updates take as SQL text without counts, ids and deletions."""
-        begin = time.time()
-        added = [f"CAST(NULL AS decimal(22,2)) AS added_{number}" for number in range(20)]
-        frame = self.spark.read.parquet(str(self.data / "transactions")).selectExpr("*", *added)
-        for seq in range(1, count + 1):
-            changed = {f"added_{(3 * seq + offset) % 20}" for offset in range(3)}
-            value = f"IF(amount_local > {seq}, amount_local + {seq}, amount_local)"
-            columns = [
-                f"IF(source_system = 'ERP', {value}, {name}) AS {name}" if name in changed else name
-                for name in frame.columns
-            ]
-            frame = frame.selectExpr(*columns)
-        plan(frame)
-        return time.time() - begin
-
 
 def measure_curves(session: Session, counts: Mapping[str, Sequence[int]], rounds: int) -> list[str]:
     """Return a line for each curve: the seconds, and how often the first one's the last takes."""
@@ -214,22 +154,6 @@ def measure_curves(session: Session, counts: Mapping[str, Sequence[int]], rounds
         shown = ", ".join(f"{count}: {seconds:.2f} s" for count, seconds in zip(counts[name], times, strict=True))
         lines.append(f"| {name} | {shown} | {times[-1] / times[0]:.1f} |")
     return lines
-
-
-def measure_planning(session: Session, count: int, rounds: int) -> str:
-    """Return the line for updates that are built and planned, but not executed."""
-    operations = make_updates(count)
-    pairs = [(session.time_planning(operations), session.time_planning_by_hand(count)) for _ in range(rounds)]
-    engine, by_hand = (min(times) for times in zip(*pairs, strict=True))
-    shown = f"engine: {engine:.2f} s, SQL text by hand: {by_hand:.2f} s"
-    return f"| plan of {count} updates | {shown} | {engine / by_hand:.2f} |"
-
-
-def write_few_rows(folder: Path) -> Path:
-    """Write the close's data for almost no rows."""
-    program = CLOSE.with_name("data.py")
-    subprocess.run([sys.executable, program, "--rows", str(FEW_ROWS), "--out", folder], check=True, capture_output=True)
-    return folder
 
 
 def measure_backfill(folder: Path, periods: int) -> str:
@@ -281,8 +205,6 @@ def main() -> None:
         session = Session(options.data.resolve(), Path(name))
         for line in measure_curves(session, counts, 1 if options.quick else 3):
             print(line, flush=True)
-        session.data = write_few_rows(Path(name, "few"))
-        print(measure_planning(session, 5 if options.quick else 200, 1 if options.quick else 3), flush=True)
         session.spark.stop()
         if not options.quick:
             print(measure_backfill(Path(name, "backfill"), PERIODS), flush=True)

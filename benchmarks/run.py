@@ -19,7 +19,7 @@ from pathlib import Path
 from compare import compare
 
 HERE = Path(__file__).parent
-PARTS = ("close", "growth", "commands")
+PARTS = ("close", "growth", "planning", "commands")
 COMMANDS = ("definitions.py", "commands.py", "airflow_runs.py")
 
 
@@ -40,6 +40,9 @@ def main() -> None:
     if "growth" in options.only:
         text = f"In one warm session, {options.growth_size} rows, best of three; periods in processes of their own."
         parts["Growth"] = [text, "", *measure_growth(options.work, options.growth_size, quick=options.quick)]
+    if "planning" in options.only:
+        text = "From a snapshot to Spark's plan, with a thousand rows, best of five in one session."
+        parts["Planning"] = [text, "", *run_script("planning.py", *(["--quick"] if options.quick else []))]
     if "commands" in options.only:
         parts["Commands"] = ["```", *(line for name in COMMANDS for line in run_script(name)), "```"]
     page = "\n".join([*describe_machine(), "", *(line for name, lines in parts.items() for line in show(name, lines))])

@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_small_measurements_agree_and_make_a_page(tmp_path: Path) -> None:
     page = tmp_path / "RESULTS.md"
-    options = ["--sizes", "2e3", "--repeats", "1", "--growth-size", "2e3", "--quick", "--only", "close", "growth"]
+    options = ["--sizes", "2e3", "--repeats", "1", "--growth-size", "2e3", "--quick", "--only"]
+    options += ["close", "growth", "planning"]
     done = subprocess.run(
         [
             sys.executable,
@@ -35,3 +36,4 @@ def test_small_measurements_agree_and_make_a_page(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for name in ("pyspark_by_hand", "engine", "duckdb_by_hand", "aggregates", "outputs"):
         assert f"| {name} |" in text
+    assert "| plan of 5 updates |" in text
