@@ -259,3 +259,12 @@ def test_operations_over_earlier_joins_filter_and_join_again(spark: SparkSession
     result = run(spark, plan.output("id", "kind", "n", where="`@w`.`kind` IS NOT NULL"))
     assert result.rows(40) == [("a", "EUR", None), ("c", "JPY", None), (None, "EUR", 1), (None, "JPY", 1)]
     assert result.affected() == [3, 1, 2, 4]
+
+
+def test_project_of_a_thousand_operations_runs(spark: SparkSession) -> None:
+    plan = start([("id", "bigint"), ("n", "bigint")], memory(["id", "n"], ("1", "0"), ("2", "5")))
+    for _ in range(999):
+        plan.update(("n", "bigint", "`@w`.`n` + 1"), where="`@w`.`id` = 1")
+    result = run(spark, plan.output("id", "n"))
+    assert result.rows(10000) == [(1, 999), (2, 5)]
+    assert {item.rows_affected for item in result.report.operations} == {1, 2}
