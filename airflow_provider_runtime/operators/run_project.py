@@ -25,7 +25,12 @@ from airflow_provider_runtime.core.errors import (
 from airflow_provider_runtime.core.model.report import find_misfit
 from airflow_provider_runtime.core.rendering import escape_control
 from airflow_provider_runtime.failures import read_job_error, translate_errors
-from airflow_provider_runtime.hooks.credentials import AIRFLOW_PREFIX, hide_credentials, list_references, make_environment
+from airflow_provider_runtime.hooks.credentials import (
+    AIRFLOW_PREFIX,
+    hide_credentials,
+    list_references,
+    make_environment,
+)
 from airflow_provider_runtime.hooks.job_submit import JobSubmitHook, make_exit_error
 from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID, RuntimeHook, find_home
 from airflow_provider_runtime.operators.links import ReportLink, SnapshotLink, SparkUiLink

@@ -112,7 +112,9 @@ def test_a_collector_of_the_users_own_stays(environ: dict[str, str], tmp_path: P
 
 
 @pytest.mark.parametrize("name", ["SPARK_SUBMIT_OPTS", "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"])
-@pytest.mark.parametrize("options", ["-XX:+UseG1GC -XX:TieredStopAtLevel=1", "-XX:VMOptionsFile=o", "-XX:Flags=o", "@o"])
+@pytest.mark.parametrize(
+    "options", ["-XX:+UseG1GC -XX:TieredStopAtLevel=1", "-XX:VMOptionsFile=o", "-XX:Flags=o", "@o"]
+)
 def test_options_of_java_that_the_user_has_set_elsewhere_stay(environ: dict[str, str], name: str, options: str) -> None:
     assert make_quick_environment("local", [], {**environ, name: options}, None) == {}
 

@@ -280,7 +280,7 @@ def test_moment_that_is_lost_fails_the_run_and_not_its_numbers(spark: SparkSessi
         if done.seq == 10:
             warehouse.query(f"SELECT pg_terminate_backend(pid, 10000) FROM {WAITING}")
 
-    with pytest.raises(JobError, match="INFRA_001: .*snapshot") as refused:
+    with pytest.raises(JobError, match=r"INFRA_001: .*snapshot") as refused:
         run(spark, plan, credentials=give_credentials, progress=stop_the_session)
     assert "Traceback" not in str(refused.value)
     assert run(spark, plan, credentials=give_credentials).rows(20) == [(1,)]

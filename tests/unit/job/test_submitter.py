@@ -29,9 +29,7 @@ def test_job_goes_on_while_its_submitter_runs(submitter: subprocess.Popen[bytes]
 
 
 @pytest.mark.parametrize("is_cleared_away", [True, False])
-def test_job_of_a_process_that_was_killed_is_refused(
-    submitter: subprocess.Popen[bytes], is_cleared_away: bool
-) -> None:
+def test_job_of_a_process_that_was_killed_is_refused(submitter: subprocess.Popen[bytes], is_cleared_away: bool) -> None:
     submitter.kill()
     if is_cleared_away:
         submitter.wait()
