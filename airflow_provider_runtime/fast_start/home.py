@@ -28,7 +28,7 @@ QUICK_COMPILER = "-XX:CompileThresholdScaling=3"
 QUIET_ARCHIVE = "-Xlog:cds*=off"
 """An archive that does not fit is left aside; Java's own warning would go to standard output."""
 VERIFIED_ARCHIVE = "-XX:+VerifySharedSpaces"
-"""Java compares the archive with the sums in it, and leaves a damaged one aside; costs about a tenth of a second."""
+"""Java compares the archive with the sums in it, and leaves a damaged one aside."""
 JAVA_OPTIONS = "SPARK_SUBMIT_OPTS"
 _LAYOUT = 2
 _ARCHIVE = "classes"

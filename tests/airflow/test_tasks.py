@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -274,3 +275,16 @@ def test_retry_of_a_run_whose_end_airflow_never_heard_of_tells_it_whole(
     assert [output["registered_version"] for output in report["outputs"] if output["registered_dataset"]] == [1]
     assert task.events[asset].partition_keys == {"2026-01"}
     assert task.events[asset].extra["version"] == 1
+
+
+def test_place_that_a_report_names_makes_no_second_line_of_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+    log = SimpleNamespace(info=lambda text, *values: lines.append(text % values))
+    monkeypatch.setattr(RunProjectOperator, "log", log)
+    snapshot = SimpleNamespace(run_id="r", period_identifier="2026-01")
+    report = {"outputs": [{"seq": 1, "rows": 2, "destination": "a\nb\x1b[31m\u202e"}]}
+    execution: Any = SimpleNamespace(snapshot=snapshot, report_uri="u")
+    RunProjectOperator(task_id="run")._conclude(FakeTask().context(), execution, report, ())
+    assert len(lines) == 1
+    assert lines[0].startswith("output 1: 2 rows to a")
+    assert lines[0].isprintable()

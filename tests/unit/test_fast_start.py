@@ -7,7 +7,9 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from airflow_provider_runtime.cli.warmup import command as warmup
 from airflow_provider_runtime.fast_start.home import (
     QuickHome,
     find_cache,
@@ -157,6 +159,22 @@ def test_an_archive_of_another_content_is_not_sound(environ: dict[str, str]) -> 
     home.archive.write_text("classeX")
     assert home.archive is not None
     assert not home.is_sound
+
+
+def test_warmup_makes_another_archive_in_place_of_a_damaged_one(
+    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    home = find(environ)
+    train(home, environ)
+    assert home.archive is not None
+    home.archive.write_text("classeX")
+    for _ in range(2):
+        said = CliRunner().invoke(warmup)
+        assert said.exit_code == 0, said.output
+        assert home.is_sound
+    assert "running a small project" not in said.output
 
 
 def test_a_training_that_fails_is_written_down_and_not_tried_again(environ: dict[str, str]) -> None:

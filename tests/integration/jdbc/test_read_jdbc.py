@@ -250,7 +250,7 @@ def test_whole_run_reads_one_moment(spark: SparkSession, warehouse: Warehouse, o
     assert warehouse.query("SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in tr%'") == [(0,)]
 
 
-WAITING = "pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'"
+WAITING = "pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in transaction%'"
 
 
 def test_tables_of_one_database_share_the_session_that_holds_its_moment(
