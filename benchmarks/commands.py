@@ -88,7 +88,7 @@ def measure_small_run(folder: Path) -> list[Measured]:
 def measure_resolve(folder: Path) -> list[Measured]:
     """Resolve a project of 20 operations and 10 datasets, in a catalog of 50 and of 1,000 datasets."""
     from airflow_provider_runtime.core.catalog.loader import load_catalog
-    from airflow_provider_runtime.core.planning.snapshot_builder import build_snapshot
+    from airflow_provider_runtime.core.planning.snapshot.builder import build_snapshot
 
     measured = []
     for datasets, target in ((50, 1.0), (1_000, 2.5)):

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from airflow_provider_runtime.core.planning.snapshot import Snapshot
+    from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
 
 CLOSE = Path(__file__).with_name("close") / "catalog.yaml"
 PERIODS = 12
@@ -133,7 +133,7 @@ class Session:
     def load(self, operations: Operations) -> Callable[[], Snapshot]:
         """Return what resolves a project of these operations, its catalog loaded."""
         from airflow_provider_runtime.core.catalog.loader import load_catalog
-        from airflow_provider_runtime.core.planning.snapshot_builder import build_snapshot
+        from airflow_provider_runtime.core.planning.snapshot.builder import build_snapshot
 
         write_catalog(self.folder / "catalog", self.data, operations)
         loaded = load_catalog(self.folder / "catalog")

@@ -55,7 +55,7 @@ def time_engine(session: Session, operations: Operations) -> float:
 
     Rows are put at rest on the way when a plan grows deep: with few rows this costs what the operations cost.
     """
-    from spark_jobs.executor import execute
+    from spark_jobs.rows.executor import execute
     from spark_jobs.snapshot import parse_snapshot
 
     snapshot = session.load(operations)()

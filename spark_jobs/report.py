@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from spark_jobs.redaction import redact
-from spark_jobs.storage import open_storage
+from spark_jobs.spark.storage import open_storage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING
 
 from spark_jobs.credentials import read_options
 from spark_jobs.errors import EXIT_INFRASTRUCTURE, JobError, shorten
-from spark_jobs.executor import execute
-from spark_jobs.jvm import is_jvm_alive
-from spark_jobs.publish import Publication
 from spark_jobs.report import Report, make_error_reports, write_report
-from spark_jobs.session import START_SETTINGS, configure_session, require_server
+from spark_jobs.rows.executor import execute
+from spark_jobs.sinks.publish import Publication
 from spark_jobs.snapshot import Snapshot, parse_snapshot
-from spark_jobs.storage import is_local, open_storage
+from spark_jobs.spark.jvm import is_jvm_alive
+from spark_jobs.spark.session import START_SETTINGS, configure_session, require_server
+from spark_jobs.spark.storage import is_local, open_storage
+from spark_jobs.spark.translation import translate
 from spark_jobs.submitter import require_submitter
-from spark_jobs.translation import translate
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

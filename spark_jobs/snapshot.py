@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 from urllib.parse import unquote, urlparse
 
-from spark_jobs.compiled_sql import check_plan
+from spark_jobs.contract.compiled_sql import check_plan
 from spark_jobs.errors import JobError
-from spark_jobs.storage import escape_pattern
+from spark_jobs.spark.storage import escape_pattern
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

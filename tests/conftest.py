@@ -27,7 +27,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     # Imported here: most tests need no Spark and start at once.
     from pyspark.sql import SparkSession
 
-    from spark_jobs.session import configure_session
+    from spark_jobs.spark.session import configure_session
 
     folder = tmp_path_factory.mktemp("spark")
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")

@@ -6,7 +6,7 @@ from __future__ import annotations
 def read_credential(reference: str) -> str:
     """Return the secret that `env://VARIABLE` or `airflow://CONN_ID` stands for."""
     if not reference.startswith("airflow://"):
-        from airflow_provider_runtime.core.planning.resolver_service import read_env_credential
+        from airflow_provider_runtime.core.planning.resolve.resolver_service import read_env_credential
 
         return read_env_credential(reference)
     # Airflow takes a second to import; only those who need one of its connections wait for it.

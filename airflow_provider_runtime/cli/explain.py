@@ -22,8 +22,8 @@ def command(catalog: Path, project: str, period: str | None, output_format: str)
       airflow-runtime explain --project fx-conversion
       airflow-runtime explain --project fx-conversion --format mermaid
     """
-    from airflow_provider_runtime.core.planning.explanation import explain_project, render_mermaid, render_text
-    from airflow_provider_runtime.core.planning.locations import hide_control_characters
+    from airflow_provider_runtime.core.planning.resolve.locations import hide_control_characters
+    from airflow_provider_runtime.core.planning.snapshot.explanation import explain_project, render_mermaid, render_text
 
     explanation = explain_project(catalog, project, period)
     if output_format == "json":

@@ -17,9 +17,9 @@ from airflow_provider_runtime.core.errors import (
     SnapshotError,
     get_error_class,
 )
-from airflow_provider_runtime.core.planning.snapshot import Snapshot
+from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
 from airflow_provider_runtime.core.registry.ports import Attempt, Registration, Registry
-from airflow_provider_runtime.core.runs import (
+from airflow_provider_runtime.core.runs.life import (
     begin_attempt,
     check_attempt,
     fail_attempt,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_runtime.core.errors import InfrastructureError, Problem
-from airflow_provider_runtime.core.planning.locations import show_address
+from airflow_provider_runtime.core.planning.resolve.locations import show_address
 from airflow_provider_runtime.fast_start.home import QuickHome, find_quick_home, make_quick_environment
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def start_spark(master: str, conf: Mapping[str, str], *, app_name: str = "airflo
     if find_spec("pyspark") is None:
         hint = "install it with: pip install 'airflow-provider-runtime[spark]'"
         raise InfrastructureError(Problem("INFRA_001", "pyspark is not installed", hint))
-    from spark_jobs.session import START_SETTINGS, configure_session
+    from spark_jobs.spark.session import START_SETTINGS, configure_session
 
     if master.startswith("local"):
         # Nobody else is talked to: the machine's name need not resolve, and no port is open to others.
@@ -67,7 +67,7 @@ def _connect(address: str, conf: Mapping[str, str]) -> SparkSession:
     from pyspark.sql import SparkSession
 
     from spark_jobs.errors import JobError
-    from spark_jobs.session import configure_session, require_server
+    from spark_jobs.spark.session import configure_session, require_server
 
     builder = SparkSession.builder.remote(address)
     for key, value in conf.items():

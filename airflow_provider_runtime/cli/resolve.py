@@ -15,7 +15,7 @@ from airflow_provider_runtime.cli.parameters import Day, Moment
 from airflow_provider_runtime.core.registry.ports import Registry
 
 if TYPE_CHECKING:
-    from airflow_provider_runtime.core.planning.snapshot import Snapshot
+    from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
 
 
 @click.command("resolve")
@@ -51,7 +51,7 @@ def command(
       airflow-runtime resolve --project fx-conversion --period 2026-01 --as-of 2026-01-15 --output snapshots/
     """
     from airflow_provider_runtime.core.catalog.loader import load_catalog
-    from airflow_provider_runtime.core.planning.snapshot_builder import (
+    from airflow_provider_runtime.core.planning.snapshot.builder import (
         DEFAULT_SLICE_STORE,
         ResolveOptions,
         build_snapshot,
@@ -88,7 +88,7 @@ def find_registry(url: str | None) -> Registry | None:
 
 def _write(snapshot: Snapshot, output: str | None) -> str | None:
     """Write the snapshot's bytes, and return where to; to standard output nothing but these bytes go."""
-    from airflow_provider_runtime.core.planning.snapshot_store import write_snapshot
+    from airflow_provider_runtime.core.planning.snapshot.store import write_snapshot
 
     if output is None:
         sys.stdout.buffer.write(snapshot.content + (b"\n" if sys.stdout.isatty() else b""))

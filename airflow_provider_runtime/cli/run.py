@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_runtime.cli.local_run import LocalRunner, RunResult
     from airflow_provider_runtime.core.catalog.loader import LoadResult
-    from airflow_provider_runtime.core.planning.snapshot import Snapshot
+    from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
     from airflow_provider_runtime.core.registry.ports import Registry
 
 
@@ -143,7 +143,7 @@ def _find_state(registry: str) -> Path:
 
 
 def _list_periods(loaded: LoadResult, request: RunRequest) -> tuple[str, ...]:
-    from airflow_provider_runtime.core.planning.run_period import get_project_periods
+    from airflow_provider_runtime.core.calendar.run_period import get_project_periods
 
     definition = loaded.catalog.find_project(request.project)
     if ".." not in request.period or definition is None:
@@ -154,7 +154,7 @@ def _list_periods(loaded: LoadResult, request: RunRequest) -> tuple[str, ...]:
 
 
 def _resolve(catalog: LoadResult, request: RunRequest, period: str, registry: Registry) -> Snapshot:
-    from airflow_provider_runtime.core.planning.snapshot_builder import ResolveOptions, build_snapshot
+    from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions, build_snapshot
 
     options = ResolveOptions(
         as_of=request.as_of,
@@ -176,7 +176,7 @@ def _run_periods(runner: LocalRunner, catalog: Path, request: RunRequest, regist
     from airflow_provider_runtime.cli.local_run import make_failed_result
     from airflow_provider_runtime.cli.run_summary import print_result
     from airflow_provider_runtime.core.errors import RuntimeProviderError
-    from airflow_provider_runtime.core.planning.snapshot_store import write_snapshot
+    from airflow_provider_runtime.core.planning.snapshot.store import write_snapshot
 
     try:
         loaded = _load(catalog, request.project)
@@ -212,9 +212,9 @@ def _find_catalog(context: click.Context, catalog: Path) -> Path | None:
 
 def _check_calendar(catalog: Path, snapshot: Snapshot, *, allow_closed: bool) -> None:
     """Raise PERIOD_002 when the calendar's file has closed or locked the period since the snapshot was made."""
+    from airflow_provider_runtime.core.calendar.run_period import get_calendar_name, list_problems_since
     from airflow_provider_runtime.core.catalog.loader import load_catalog
     from airflow_provider_runtime.core.errors import raise_problems
-    from airflow_provider_runtime.core.planning.run_period import get_calendar_name, list_problems_since
 
     loaded, name = load_catalog(catalog), get_calendar_name(snapshot.document)
     if loaded.catalog.find_calendar(name) is None and (
@@ -244,7 +244,7 @@ def _run_snapshot(
 
 
 def _read_snapshot(registry: Registry, uri: str, sha256: str | None) -> Snapshot:
-    from airflow_provider_runtime.core.planning.snapshot_store import read_snapshot
+    from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
 
     return read_snapshot(uri, sha256, is_known=lambda digest: registry.find_run(digest) is not None)
 
@@ -265,7 +265,7 @@ def _show_plans(catalog: Path, request: RunRequest, registry: Registry) -> None:
 
 def write_report(path: Path, reports: list[dict[str, object]], *, several: bool) -> None:
     """Write the report, or the list of reports, as a whole or not at all."""
-    from spark_jobs.storage import LocalStorage
+    from spark_jobs.spark.storage import LocalStorage
 
     document = reports if several else reports[0]
     LocalStorage().write_bytes(str(path.absolute()), (json.dumps(document, indent=2) + "\n").encode())

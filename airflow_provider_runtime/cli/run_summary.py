@@ -16,8 +16,8 @@ from airflow_provider_runtime.cli.tables import print_table
 from airflow_provider_runtime.core.catalog.source_text import SourceText
 from airflow_provider_runtime.core.errors import Problem
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
-from airflow_provider_runtime.core.planning.locations import hide_control_characters, unescape_pattern
-from airflow_provider_runtime.core.planning.snapshot import Snapshot
+from airflow_provider_runtime.core.planning.resolve.locations import hide_control_characters, unescape_pattern
+from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
 from airflow_provider_runtime.core.rendering import render_problems
 
 

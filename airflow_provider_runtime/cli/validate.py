@@ -33,7 +33,7 @@ def command(
       airflow-runtime validate
       airflow-runtime validate --project fx-conversion --format json
     """
-    from airflow_provider_runtime.core.planning.validation import validate_catalog
+    from airflow_provider_runtime.core.planning.check.validation import validate_catalog
 
     opened = None
     try:

@@ -43,7 +43,7 @@ def run(catalog: Path, projects: tuple[str, ...]) -> None:
     from pyspark.sql import SparkSession
 
     from airflow_provider_runtime.core.catalog.loader import load_catalog
-    from airflow_provider_runtime.core.planning.snapshot_builder import build_snapshot
+    from airflow_provider_runtime.core.planning.snapshot.builder import build_snapshot
     from spark_jobs.run_project import run_snapshot
     from spark_jobs.snapshot import parse_snapshot
 

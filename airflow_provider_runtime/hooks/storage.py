@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from airflow_provider_runtime.core.errors import InfrastructureError, Problem
-from airflow_provider_runtime.core.planning.snapshot_store import MAX_SNAPSHOT_BYTES, LocalStorage
+from airflow_provider_runtime.core.planning.snapshot.store import MAX_SNAPSHOT_BYTES, LocalStorage
 
 
 class AirflowStorage:

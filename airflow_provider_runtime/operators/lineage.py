@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
-from airflow_provider_runtime.core.planning.locations import unescape_pattern
+from airflow_provider_runtime.core.planning.resolve.locations import unescape_pattern
 from airflow_provider_runtime.hooks.storage import AirflowStorage
 
 Plan = Mapping[str, Any]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any
 
+from airflow_provider_runtime.core.calendar.periods import PeriodIndex
 from airflow_provider_runtime.core.errors import PeriodError, Problem
-from airflow_provider_runtime.core.planning.periods import PeriodIndex
 
 
 def choose_period(context: Mapping[str, Any], index: PeriodIndex, level: str, explicit: str | None) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from airflow_provider_runtime.core.catalog.definition import Definition
     from airflow_provider_runtime.core.catalog.loader import LoadResult
     from airflow_provider_runtime.core.model.project import Project
-    from airflow_provider_runtime.core.planning.snapshot import Snapshot
+    from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
     from airflow_provider_runtime.core.registry.ports import Registry
 
 Pins = dict[str, Any]
@@ -103,7 +103,7 @@ class ResolveOperator(BaseOperator):
             snapshot = self._build(hook, loaded, definition, period, registry)
         finally:
             registry.close()
-        from airflow_provider_runtime.core.planning.snapshot_store import write_snapshot
+        from airflow_provider_runtime.core.planning.snapshot.store import write_snapshot
 
         self.snapshot_uri = write_snapshot(snapshot, hook.settings.snapshot_store, hook.storage)
         self.log.info("snapshot %s", self.snapshot_uri)
@@ -125,7 +125,7 @@ class ResolveOperator(BaseOperator):
     def _load(self, path: Path) -> tuple[LoadResult, Definition[Project]]:
         # Imported here: parsing a DAG file must not load the expression language.
         from airflow_provider_runtime.core.catalog.loader import load_catalog
-        from airflow_provider_runtime.core.planning.validation import explain_missing
+        from airflow_provider_runtime.core.planning.check.validation import explain_missing
 
         loaded = load_catalog(path, project=self.project)
         definition = loaded.catalog.find_project(self.project)
@@ -135,14 +135,14 @@ class ResolveOperator(BaseOperator):
         return loaded, definition
 
     def _choose_period(self, context: Context, catalog: Catalog, definition: Definition[Project]) -> str:
-        from airflow_provider_runtime.core.planning.run_period import get_project_periods
+        from airflow_provider_runtime.core.calendar.run_period import get_project_periods
 
         return choose_period(context, get_project_periods(catalog, definition), definition.model.level, self.period)
 
     def _build(
         self, hook: RuntimeHook, loaded: LoadResult, definition: Definition[Project], period: str, registry: Registry
     ) -> Snapshot:
-        from airflow_provider_runtime.core.planning.snapshot_builder import ResolveOptions, build_snapshot
+        from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions, build_snapshot
 
         options = ResolveOptions(
             version=definition.model.version,
@@ -162,7 +162,7 @@ class ResolveOperator(BaseOperator):
         self, context: Context, catalog: Catalog, definition: Definition[Project], identifier: str, registry: Registry
     ) -> None:
         """Return when the period before is published or need not be; else ask to be looked at again later."""
-        from airflow_provider_runtime.core.planning.run_period import get_project_periods
+        from airflow_provider_runtime.core.calendar.run_period import get_project_periods
 
         index = get_project_periods(catalog, definition)
         period = index.get_period(identifier, definition.model.level)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from airflow_provider_runtime.core.planning.snapshot import Snapshot
+    from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
     from airflow_provider_runtime.core.registry.ports import Attempt, Registration, Registry
 
 Report = dict[str, Any]
@@ -159,7 +159,7 @@ class RunProjectOperator(SparkSubmitOperator):
             raise DefinitionError(Problem("CATALOG_004", message, hint))
 
     def _prepare(self, context: Context) -> _Execution:
-        from airflow_provider_runtime.core.planning.snapshot_store import read_snapshot
+        from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
 
         pins = self._read_pins(context)
         hook = RuntimeHook(self.runtime_conn_id)
@@ -247,7 +247,7 @@ class RunProjectOperator(SparkSubmitOperator):
         return _EarlierJob(str(job), int(str(token))) if token else None
 
     def _take_attempt(self, context: Context, execution: _Execution, earlier: _EarlierJob | None = None) -> Attempt:
-        from airflow_provider_runtime.core.runs import begin_attempt
+        from airflow_provider_runtime.core.runs.life import begin_attempt
 
         attempt = begin_attempt(
             execution.registry,
@@ -350,7 +350,7 @@ class RunProjectOperator(SparkSubmitOperator):
             raise failure from None
 
     def _record_failure(self, execution: _Execution, failure: BaseException, report: Report | None) -> None:
-        from airflow_provider_runtime.core.runs import fail_attempt
+        from airflow_provider_runtime.core.runs.life import fail_attempt
 
         try:
             if execution.attempt is not None:
@@ -365,7 +365,7 @@ class RunProjectOperator(SparkSubmitOperator):
 
     @contextmanager
     def _keep_alive(self, execution: _Execution) -> Iterator[None]:
-        from airflow_provider_runtime.core.runs import keep_alive
+        from airflow_provider_runtime.core.runs.life import keep_alive
 
         def stop(error: RuntimeProviderError) -> None:
             execution.lost.append(error)
@@ -422,7 +422,7 @@ class RunProjectOperator(SparkSubmitOperator):
     # What follows a success
 
     def _finish(self, execution: _Execution, report: Report) -> tuple[Registration, ...]:
-        from airflow_provider_runtime.core.runs import finish_attempt
+        from airflow_provider_runtime.core.runs.life import finish_attempt
 
         assert execution.attempt is not None
         return finish_attempt(execution.registry, execution.attempt, execution.snapshot.document, report)

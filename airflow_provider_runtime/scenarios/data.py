@@ -11,9 +11,9 @@ from airflow_provider_runtime.core.model.dataset import Dataset, Table
 from airflow_provider_runtime.core.model.plan import PlanLocation
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
 from airflow_provider_runtime.core.model.scenario import ScenarioData
-from airflow_provider_runtime.core.planning.locations import escape_pattern, hide_control_characters
-from airflow_provider_runtime.core.planning.slices import choose_slice_periods
-from airflow_provider_runtime.core.planning.snapshot_builder import LocationRequest
+from airflow_provider_runtime.core.planning.resolve.locations import escape_pattern, hide_control_characters
+from airflow_provider_runtime.core.planning.resolve.slices import choose_slice_periods
+from airflow_provider_runtime.core.planning.snapshot.builder import LocationRequest
 from airflow_provider_runtime.core.suggest import suggest
 from airflow_provider_runtime.scenarios.loading import LoadedScenario
 from airflow_provider_runtime.scenarios.values import to_text

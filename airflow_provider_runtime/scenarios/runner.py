@@ -9,6 +9,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from airflow_provider_runtime.core.calendar.periods import make_period_index
+from airflow_provider_runtime.core.calendar.run_period import get_moment_after
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.loader import LoadResult
 from airflow_provider_runtime.core.errors import (
@@ -22,10 +24,8 @@ from airflow_provider_runtime.core.errors import (
 from airflow_provider_runtime.core.model.plan import PlanColumn, PlanLocation
 from airflow_provider_runtime.core.model.scenario import Scenario
 from airflow_provider_runtime.core.moments import FIRST_MOMENT
-from airflow_provider_runtime.core.planning.periods import make_period_index
-from airflow_provider_runtime.core.planning.run_period import get_moment_after
-from airflow_provider_runtime.core.planning.snapshot import Snapshot
-from airflow_provider_runtime.core.planning.snapshot_builder import LocationRequest, ResolveOptions, build_snapshot
+from airflow_provider_runtime.core.planning.snapshot.builder import LocationRequest, ResolveOptions, build_snapshot
+from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
 from airflow_provider_runtime.scenarios.compare import Mismatch
 from airflow_provider_runtime.scenarios.data import check_data, check_files, find_data, make_locations
 from airflow_provider_runtime.scenarios.expectations import (
@@ -106,7 +106,7 @@ class ScenarioRunner:
 
     def _execute(self, snapshot: Snapshot) -> dict[int, WrittenOutput]:
         from spark_jobs.errors import JobError
-        from spark_jobs.executor import execute
+        from spark_jobs.rows.executor import execute
         from spark_jobs.sinks.memory import MemorySinks
         from spark_jobs.snapshot import parse_snapshot
 

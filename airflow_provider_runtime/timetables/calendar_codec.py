@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from airflow_provider_runtime.core.calendar.periods import PeriodIndex, make_period_index
 from airflow_provider_runtime.core.model.period import GREGORIAN, Calendar, Level, Period
-from airflow_provider_runtime.core.planning.periods import PeriodIndex, make_period_index
 
 CalendarData = dict[str, Any]
 _ONE_DAY = timedelta(days=1)

@@ -15,9 +15,9 @@ from croniter import croniter  # type: ignore[import-untyped]
 from pendulum import DateTime
 from pendulum import instance as make_pendulum
 
+from airflow_provider_runtime.core.calendar.periods import PeriodIndex
 from airflow_provider_runtime.core.errors import PeriodError
 from airflow_provider_runtime.core.model.period import Calendar, Period
-from airflow_provider_runtime.core.planning.periods import PeriodIndex
 from airflow_provider_runtime.timetables.calendar_codec import (
     compute_period_end,
     compute_period_start,

@@ -17,7 +17,7 @@ from outcome import print_outcome, read_options
 
 from airflow_provider_runtime.cli.local_spark import start_spark
 from airflow_provider_runtime.core.catalog.loader import load_catalog
-from airflow_provider_runtime.core.planning.snapshot_builder import ResolveOptions, build_snapshot
+from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions, build_snapshot
 from spark_jobs.run_project import run_snapshot
 from spark_jobs.snapshot import Snapshot, parse_snapshot
 

@@ -13,11 +13,11 @@ from error_cases import CASES, CATALOG, PROJECT, Case
 
 from airflow_provider_runtime.core.catalog.loader import LoadResult, load_texts
 from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError
-from airflow_provider_runtime.core.planning.project_check import ProjectChecks
-from airflow_provider_runtime.core.planning.snapshot_builder import ResolveOptions, build_snapshot
+from airflow_provider_runtime.core.planning.check.project import ProjectChecks
+from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions, build_snapshot
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
 from airflow_provider_runtime.core.rendering import render_problem
-from airflow_provider_runtime.core.runs import begin_attempt
+from airflow_provider_runtime.core.runs.life import begin_attempt
 
 HEAD = """# Errors
 
@@ -118,7 +118,7 @@ def _hold_lease(case: Case) -> Sequence[Problem]:
 
 
 def _change_snapshot(_: Case) -> Sequence[Problem]:
-    from airflow_provider_runtime.core.planning.snapshot import Snapshot
+    from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
 
     return _catch(lambda: Snapshot.from_content(b'{"snapshot_version": 1}', "0" * 64))
 

@@ -20,7 +20,7 @@ import time
 from dataclasses import dataclass, field
 
 from spark_jobs.errors import JobError
-from spark_jobs.storage import Entry, Storage, join_uri, split_uri
+from spark_jobs.spark.storage import Entry, Storage, join_uri, split_uri
 
 RETIRED_SECONDS = 3600.0
 ABANDONED_SECONDS = 7 * 86400.0

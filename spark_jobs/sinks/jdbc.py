@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import Observation, functions
 
+from spark_jobs.contract.options import merge_options
 from spark_jobs.errors import JobError
-from spark_jobs.jvm import Database, DatabaseError, find_driver
-from spark_jobs.options import merge_options
 from spark_jobs.sinks.attempts import make_replaced_error
 from spark_jobs.sinks.jdbc_target import JdbcTarget
 from spark_jobs.sinks.ledger import (
@@ -30,6 +29,7 @@ from spark_jobs.sinks.ledger import (
     update_row,
     write_brought,
 )
+from spark_jobs.spark.jvm import Database, DatabaseError, find_driver
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

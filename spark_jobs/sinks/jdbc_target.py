@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from spark_jobs.contract.options import get_option
 from spark_jobs.credentials import Credentials
-from spark_jobs.dialects import Dialect, find_dialect
 from spark_jobs.errors import JobError
-from spark_jobs.jvm import Database, DatabaseError, MissingDriverError, connect_database
-from spark_jobs.options import get_option
 from spark_jobs.redaction import redact
 from spark_jobs.sinks.attempts import Attempt
+from spark_jobs.spark.dialects import Dialect, find_dialect
+from spark_jobs.spark.jvm import Database, DatabaseError, MissingDriverError, connect_database
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,12 +12,9 @@ from typing import TYPE_CHECKING
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
-from spark_jobs.columns import quote_name
+from spark_jobs.contract.options import VERIFIED, merge_options
 from spark_jobs.credentials import read_credentials, read_options
 from spark_jobs.errors import JobError, shorten
-from spark_jobs.jvm import list_causes
-from spark_jobs.options import VERIFIED, merge_options
-from spark_jobs.read_errors import NO_NUMBER, find_wrong_option
 from spark_jobs.redaction import redact
 from spark_jobs.report import OutputReport, SliceReport
 from spark_jobs.sinks.attempts import Attempt, StagingArea
@@ -25,7 +22,10 @@ from spark_jobs.sinks.jdbc import JdbcOutput
 from spark_jobs.sinks.jdbc_target import JdbcTarget
 from spark_jobs.sinks.path import PARQUET, FileTable, StagedFiles, make_write_error
 from spark_jobs.sinks.protocol import StagedOutput
-from spark_jobs.storage import Storage, digest_rows, escape_pattern, is_local, join_uri, open_storage
+from spark_jobs.sources.columns import quote_name
+from spark_jobs.sources.read_errors import NO_NUMBER, find_wrong_option
+from spark_jobs.spark.jvm import list_causes
+from spark_jobs.spark.storage import Storage, digest_rows, escape_pattern, is_local, join_uri, open_storage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

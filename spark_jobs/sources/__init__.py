@@ -1,6 +1,6 @@
 """From the locations of a table to one frame with the table's columns.
 
-What a source lacks of the system columns stays away here; `spark_jobs.row_ids` and the executor add them for the
+What a source lacks of the system columns stays away here; `spark_jobs.rows.row_ids` and the executor add them for the
 working dataset. All that does not fit is reported at once.
 """
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from spark_jobs.columns import TextFormats
-from spark_jobs.options import VERIFIED, drop_options, get_option, merge_options
+from spark_jobs.contract.options import VERIFIED, drop_options, get_option, merge_options
+from spark_jobs.sources.columns import TextFormats
 from spark_jobs.sources.relation import MissingDataError, Relation
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
-    from spark_jobs.columns import Wanted
     from spark_jobs.snapshot import Location
+    from spark_jobs.sources.columns import Wanted
 
 STRICT = {"mode": "FAILFAST"}
 """In its other modes Spark leaves out what it cannot read, so that no option of a datasource changes this one."""

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.types import StructType
 
-from spark_jobs.columns import MAX_PRECISION, is_readable, parse_decimal, quote_name
-from spark_jobs.dialects import STANDARD, find_dialect
-from spark_jobs.jvm import find_driver, list_causes
-from spark_jobs.options import drop_options, get_option, merge_options
+from spark_jobs.contract.options import drop_options, get_option, merge_options
+from spark_jobs.sources.columns import MAX_PRECISION, is_readable, parse_decimal, quote_name
 from spark_jobs.sources.relation import MissingDataError, Relation
+from spark_jobs.spark.dialects import STANDARD, find_dialect
+from spark_jobs.spark.jvm import find_driver, list_causes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from spark_jobs.columns import Wanted
     from spark_jobs.snapshot import Location
+    from spark_jobs.sources.columns import Wanted
     from spark_jobs.sources.moments import Moments
 
 # PostgreSQL, MySQL, Oracle, SQL Server, SQLite, Derby and H2.

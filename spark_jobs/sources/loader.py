@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException, IllegalArgumentException
 
-from spark_jobs.columns import SYSTEM_TYPES, Wanted, build_column, find_mismatches, quote_name
 from spark_jobs.errors import JobError, Problem, shorten
-from spark_jobs.jvm import list_causes
-from spark_jobs.period_filter import build_period_filter
-from spark_jobs.read_errors import find_read_failure, find_wrong_option, is_unreachable
-from spark_jobs.row_ids import POSITION, number_by_content
+from spark_jobs.rows.row_ids import POSITION, number_by_content
 from spark_jobs.snapshot import name_table
+from spark_jobs.sources.columns import SYSTEM_TYPES, Wanted, build_column, find_mismatches, quote_name
 from spark_jobs.sources.files import UnreadableTypesError, read_files
 from spark_jobs.sources.jdbc import read_jdbc
 from spark_jobs.sources.memory import read_memory
 from spark_jobs.sources.moments import Moments
 from spark_jobs.sources.numbering import number_files
+from spark_jobs.sources.period_filter import build_period_filter
+from spark_jobs.sources.read_errors import find_read_failure, find_wrong_option, is_unreachable
 from spark_jobs.sources.relation import Credentials, MissingDataError, Relation
+from spark_jobs.spark.jvm import list_causes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions
 from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
-from spark_jobs.columns import quote_name
+from spark_jobs.sources.columns import quote_name
 from spark_jobs.sources.relation import Relation
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from spark_jobs.errors import quote_text
-from spark_jobs.hashing import xxhash64
+from spark_jobs.rows.hashing import xxhash64
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from spark_jobs.columns import TextFormats
+from spark_jobs.sources.columns import TextFormats
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -14,9 +14,9 @@ import pytest
 from airflow.providers.apache.spark.hooks import spark_submit
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
-from airflow_provider_runtime.core import runs
 from airflow_provider_runtime.core.registry.ports import Registry, RunStart
 from airflow_provider_runtime.core.registry.sql import open_registry
+from airflow_provider_runtime.core.runs import life as runs
 from airflow_provider_runtime.operators.run_project import RunProjectOperator
 from tests.airflow.tasks import FakeSpark, FakeTask
 from tests.airflow.test_tasks import resolve, run

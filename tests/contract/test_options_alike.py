@@ -7,8 +7,8 @@ import pytest
 from airflow_provider_runtime.core import options as core_options
 from airflow_provider_runtime.core.catalog import rules_options as core
 from airflow_provider_runtime.core.model.base import KNOWN_FORMATS
-from spark_jobs import compiled_sql
-from spark_jobs import options as job
+from spark_jobs.contract import compiled_sql
+from spark_jobs.contract import options as job
 from spark_jobs.sources import files
 
 PATTERNS = [name for name, value in vars(job).items() if name.isupper() and hasattr(value, "pattern")]

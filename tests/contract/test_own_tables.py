@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_runtime.core.planning import destinations
+from airflow_provider_runtime.core.planning.resolve import destinations
 from spark_jobs.sinks import jdbc_target
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from airflow_provider_runtime.core.errors import DataError, Problem, get_error_class
 from airflow_provider_runtime.core.rendering import problem_to_json
-from airflow_provider_runtime.core.runs import list_slice_writes, public_report
+from airflow_provider_runtime.core.runs.life import list_slice_writes, public_report
 from spark_jobs.errors import EXIT_DATA, EXIT_DEFINITION, EXIT_INFRASTRUCTURE, JobError, get_exit_code
 from spark_jobs.redaction import hide
 from spark_jobs.report import ErrorReport, OperationReport, OutputReport, Report, SliceReport, make_error_reports

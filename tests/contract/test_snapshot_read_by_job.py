@@ -8,7 +8,7 @@ import pytest
 
 from spark_jobs.errors import JobError
 from spark_jobs.snapshot import parse_snapshot
-from tests.unit.planning.resolve_builder import MONTHLY, resolve, write_project, write_resolver
+from tests.unit.core.planning.resolve_builder import MONTHLY, resolve, write_project, write_resolver
 
 
 def test_snapshot_of_core_is_read_by_the_job() -> None:

@@ -15,7 +15,7 @@ with atheris.instrument_imports(include=["airflow_provider_runtime.core", "spark
     from airflow_provider_runtime.core.catalog.yaml_source import parse_bytes
     from airflow_provider_runtime.core.expr.parser import parse
     from airflow_provider_runtime.core.expr.problems import ExpressionSyntaxError
-    from spark_jobs.compiled_sql import find_foreign_part
+    from spark_jobs.contract.compiled_sql import find_foreign_part
     from spark_jobs.errors import JobError
     from spark_jobs.snapshot import parse_snapshot
 

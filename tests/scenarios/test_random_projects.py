@@ -13,7 +13,7 @@ from airflow_provider_runtime.core.catalog.yaml_source import parse_text
 from airflow_provider_runtime.scenarios.loading import LoadedScenario, read_document
 from airflow_provider_runtime.scenarios.reporting import render_result
 from airflow_provider_runtime.scenarios.runner import ScenarioRunner
-from spark_jobs import executor, staging
+from spark_jobs.rows import executor, staging
 from spark_jobs.sinks import memory
 from spark_jobs.sinks.memory import MemorySinks
 from spark_jobs.sinks.protocol import StagedOutput

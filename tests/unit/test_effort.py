@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_runtime.core.planning.templates import list_unknown_tokens
-from airflow_provider_runtime.core.planning.validation import Validation, validate_catalog
+from airflow_provider_runtime.core.planning.check.validation import Validation, validate_catalog
+from airflow_provider_runtime.core.planning.resolve.templates import list_unknown_tokens
 from airflow_provider_runtime.core.suggest import suggest
-from tests.unit.catalog.builders import LAKE, RESOLVER
+from tests.unit.core.catalog.builders import LAKE, RESOLVER
 
 MOST_SECONDS = 15
 TABLE = "{{table_name}}.parquet"

@@ -20,9 +20,9 @@ import pyarrow.parquet
 
 from airflow_provider_runtime.cli.local_run import LocalRunner
 from airflow_provider_runtime.core.catalog.loader import load_catalog
-from airflow_provider_runtime.core.planning.snapshot import Snapshot
-from airflow_provider_runtime.core.planning.snapshot_builder import ResolveOptions, build_snapshot
-from airflow_provider_runtime.core.planning.snapshot_store import write_snapshot
+from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions, build_snapshot
+from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
+from airflow_provider_runtime.core.planning.snapshot.store import write_snapshot
 from airflow_provider_runtime.core.registry.ports import Registry
 from airflow_provider_runtime.core.registry.sql import open_registry
 

@@ -19,7 +19,7 @@ STEPS = {
     "check": "airflow_provider_runtime.cli.local_run:check_attempt",
     "seal": "spark_jobs.sinks.path:StagedFiles.seal",
     "slice": "spark_jobs.sinks.outputs:Output.publish_slice",
-    "swap": "spark_jobs.storage:LocalStorage.exchange",
+    "swap": "spark_jobs.spark.storage:LocalStorage.exchange",
     "table": "spark_jobs.sinks.jdbc:JdbcOutput.publish",
     "commit": "spark_jobs.sinks.jdbc:update_row",
     "clean": "spark_jobs.sinks.attempts:StagingArea.empty",

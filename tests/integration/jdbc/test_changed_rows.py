@@ -11,7 +11,7 @@ from spark_jobs.errors import JobError
 from spark_jobs.snapshot import Column
 from tests.integration.jdbc.conftest import Warehouse
 from tests.integration.jdbc.test_publish_jdbc import list_stage_tables, make_table_output, read_table
-from tests.spark.publishing import make_rows, make_snapshot, publish
+from tests.spark_jobs.publishing import make_rows, make_snapshot, publish
 
 pytestmark = [pytest.mark.spark, pytest.mark.integration]
 

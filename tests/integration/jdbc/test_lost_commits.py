@@ -16,7 +16,7 @@ from tests.integration.jdbc.conftest import Warehouse
 from tests.integration.jdbc.test_publish_jdbc import list_stage_tables, make_table_output, read_table
 from tests.integration.lossy_proxy import LossyProxy, start_lossy_proxy
 from tests.integration.postgres import PostgresServer
-from tests.spark.publishing import make_rows, make_snapshot, publish
+from tests.spark_jobs.publishing import make_rows, make_snapshot, publish
 
 pytestmark = [pytest.mark.spark, pytest.mark.integration]
 

@@ -10,12 +10,12 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.errors import JobError
-from spark_jobs.jvm import Database, DatabaseError
-from spark_jobs.publish import Publication
-from spark_jobs.session import configure_session
+from spark_jobs.sinks.publish import Publication
 from spark_jobs.snapshot import Column, Destination, OutputOperation
+from spark_jobs.spark.jvm import Database, DatabaseError
+from spark_jobs.spark.session import configure_session
 from tests.integration.jdbc.conftest import Warehouse
-from tests.spark.publishing import (
+from tests.spark_jobs.publishing import (
     COLUMNS,
     make_output,
     make_rows,

@@ -12,16 +12,16 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from spark_jobs.errors import JobError
-from spark_jobs.publish import Publication
 from spark_jobs.report import OperationReport
+from spark_jobs.sinks.publish import Publication
 from spark_jobs.snapshot import Column, Table, build
 from spark_jobs.sources import SourceContext, load_table
 from spark_jobs.sources.moments import Moments
-from spark_jobs.translation import translate
+from spark_jobs.spark.translation import translate
 from tests.integration.jdbc.conftest import Warehouse
 from tests.integration.jdbc.test_publish_jdbc import make_table_output
-from tests.spark.plan_builders import Columns, join, memory, run, start, table
-from tests.spark.publishing import make_snapshot
+from tests.spark_jobs.plan_builders import Columns, join, memory, run, start, table
+from tests.spark_jobs.publishing import make_snapshot
 
 pytestmark = [pytest.mark.spark, pytest.mark.integration]
 

@@ -6,10 +6,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.errors import JobError
-from spark_jobs.publish import Publication
+from spark_jobs.sinks.publish import Publication
 from tests.integration.jdbc.conftest import Warehouse
 from tests.integration.jdbc.test_publish_jdbc import make_table_output
-from tests.spark.publishing import make_rows, make_snapshot, publish, stage
+from tests.spark_jobs.publishing import make_rows, make_snapshot, publish, stage
 
 pytestmark = [pytest.mark.spark, pytest.mark.integration]
 

@@ -10,7 +10,7 @@ from sqlalchemy import create_engine, inspect, text
 from airflow_provider_runtime.core.errors import InfrastructureError, LeaseError
 from airflow_provider_runtime.core.registry.sql import open_registry
 from airflow_provider_runtime.core.registry.tables import VERSION_TABLE, metadata
-from tests.unit.registry.registry_cases import make_start, make_write, read
+from tests.unit.core.registry.registry_cases import make_start, make_write, read
 
 pytestmark = pytest.mark.integration
 PROCESSES = 12

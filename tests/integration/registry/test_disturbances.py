@@ -12,9 +12,9 @@ import pytest
 from airflow_provider_runtime.core.errors import InfrastructureError, LeaseError, RuntimeProviderError
 from airflow_provider_runtime.core.registry.sql import open_registry
 from airflow_provider_runtime.core.registry.sql_store import SqlStore
-from airflow_provider_runtime.core.runs import keep_alive
+from airflow_provider_runtime.core.runs.life import keep_alive
 from tests.integration.postgres import start_postgres
-from tests.unit.registry.registry_cases import begin, make_start, make_write, read
+from tests.unit.core.registry.registry_cases import begin, make_start, make_write, read
 
 pytestmark = pytest.mark.integration
 

@@ -8,7 +8,7 @@ from airflow_provider_runtime.core.errors import InfrastructureError
 from airflow_provider_runtime.core.registry.sql import SqlRegistry, open_registry
 from tests.integration.lossy_proxy import LossyProxy, start_lossy_proxy
 from tests.integration.postgres import PostgresServer
-from tests.unit.registry.registry_cases import ELSEWHERE, make_start, make_write, read
+from tests.unit.core.registry.registry_cases import ELSEWHERE, make_start, make_write, read
 
 pytestmark = pytest.mark.integration
 

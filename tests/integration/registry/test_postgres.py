@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.registry.registry_cases import RegistryCases
+from tests.unit.core.registry.registry_cases import RegistryCases
 
 pytestmark = pytest.mark.integration
 

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.integration]
 
 CANARY = "canary-in-the-header"
 FINDER = """
-from airflow_provider_runtime.core.planning.resolver_class import Location, ResolveRequest
+from airflow_provider_runtime.core.planning.resolve.resolver_class import Location, ResolveRequest
 
 
 class Finder:

@@ -9,7 +9,7 @@ import pytest
 
 from airflow_provider_runtime.cli.local_run import LocalRunner
 from airflow_provider_runtime.core.errors import LeaseError
-from airflow_provider_runtime.core.planning.snapshot_store import write_snapshot
+from airflow_provider_runtime.core.planning.snapshot.store import write_snapshot
 from tests.integration.runs.workplace import Workplace, make_output, make_project, make_update, money
 
 pytestmark = [pytest.mark.spark, pytest.mark.integration]

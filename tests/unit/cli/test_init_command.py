@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from airflow_provider_runtime.cli.init import command
-from airflow_provider_runtime.core.planning.validation import validate_catalog
+from airflow_provider_runtime.core.planning.check.validation import validate_catalog
 from airflow_provider_runtime.scenarios.loading import load_scenarios
 
 

@@ -109,7 +109,7 @@ def test_color_wanted_on_terminals_unless_no_color(
 def test_validate_path_imports_nothing_heavy() -> None:
     script = (
         "import sys; import airflow_provider_runtime.cli.main, airflow_provider_runtime.cli.validate;"
-        "import airflow_provider_runtime.core.planning.validation;"
+        "import airflow_provider_runtime.core.planning.check.validation;"
         "print([m for m in ('airflow', 'pyspark', 'sqlalchemy', 'rich', 'alembic', 'pandas') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

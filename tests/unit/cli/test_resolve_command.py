@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from airflow_provider_runtime.cli.main import command as root_command
 from airflow_provider_runtime.core.errors import RuntimeProviderError
-from airflow_provider_runtime.core.planning.snapshot_store import read_snapshot
-from tests.unit.planning.resolve_builder import DATASETS, MONTHLY, PLACES, write_project, write_resolver
+from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
+from tests.unit.core.planning.resolve_builder import DATASETS, MONTHLY, PLACES, write_project, write_resolver
 
 
 @pytest.fixture

@@ -26,8 +26,8 @@ from airflow_provider_runtime.core.registry.transactional import TransactionalRe
 from spark_jobs import run_project
 from spark_jobs.errors import JobError
 from spark_jobs.snapshot import Snapshot as JobSnapshot
-from tests.unit.planning.resolve_builder import DATASETS, MONTHLY, PLACES, resolve, write_project, write_resolver
-from tests.unit.planning.test_snapshot_builder import RESOLVER, publish, write_consumer
+from tests.unit.core.planning.resolve_builder import DATASETS, MONTHLY, PLACES, resolve, write_project, write_resolver
+from tests.unit.core.planning.test_snapshot_builder import RESOLVER, publish, write_consumer
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from airflow_provider_runtime.cli.validate import command
 from airflow_provider_runtime.core.catalog.loader import load_catalog
 from airflow_provider_runtime.core.registry.ports import UsedDefinition
 from airflow_provider_runtime.core.registry.sql import open_registry
-from tests.unit.registry.registry_cases import ELSEWHERE, make_start, make_write
+from tests.unit.core.registry.registry_cases import ELSEWHERE, make_start, make_write
 
 DATASETS = """
 datasource: {id: lake, type: parquet, path_prefix: data}

@@ -14,8 +14,8 @@ import pytest
 
 from airflow_provider_runtime.cli.main import COMMANDS
 from airflow_provider_runtime.core.catalog.loader import load_catalog, load_texts
-from airflow_provider_runtime.core.planning.project_check import ProjectChecks
-from airflow_provider_runtime.core.planning.validation import validate_catalog
+from airflow_provider_runtime.core.planning.check.project import ProjectChecks
+from airflow_provider_runtime.core.planning.check.validation import validate_catalog
 from airflow_provider_runtime.core.rendering import render_problems
 from airflow_provider_runtime.scenarios.loading import load_scenarios
 

@@ -1,0 +1,1 @@
+"""Calendars and their periods, and which period may run: all that the scheduler needs."""

@@ -1,0 +1,95 @@
+"""The parts that an aggregate and an append's aggregation have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from airflow_provider_runtime.core.expr.checker import Checked
+from airflow_provider_runtime.core.expr.scope import Scope
+from airflow_provider_runtime.core.model.operation import AggregateArguments, Aggregation
+from airflow_provider_runtime.core.planning.check.checked import Path
+from airflow_provider_runtime.core.planning.check.context import OperationContext
+from airflow_provider_runtime.core.planning.check.names import is_name, read_column_reference, suggest_column
+from airflow_provider_runtime.core.planning.check.system_columns import SYSTEM_COLUMN_NAMES
+from airflow_provider_runtime.core.planning.check.wording import Wording
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an aggregation stands: its path, what it sees, and how its mistakes are told."""
+
+    path: Path
+    scope: Scope
+    wording: Wording
+    unknown_column_code: str
+    unknown_columns: set[str]
+
+
+def check_group_by(context: OperationContext, arguments: AggregateArguments, place: Place) -> tuple[str, ...]:
+    """Check the grouping columns and return their bare names."""
+    if not arguments.group_by:
+        message = "group_by needs at least one column"
+        context.report("AGG_001", message, (*place.path, "group_by"), "name the columns that make a group")
+    known = place.scope.working.columns
+    names: list[str] = []
+    for position, text in enumerate(arguments.group_by):
+        path = (*place.path, "group_by", position)
+        name = read_column_reference(text, place.scope.working.name)
+        if name in place.unknown_columns:
+            continue
+        if name not in known:
+            hint = suggest_column(name, list(known))
+            context.report(place.unknown_column_code, f"unknown column '{text}' in group_by", path, hint)
+        elif name in names:
+            context.report("AGG_003", f"column '{name}' stands twice in group_by", path, "leave one of them out")
+        else:
+            names.append(name)
+    return tuple(names)
+
+
+def check_aggregations(
+    context: OperationContext,
+    arguments: AggregateArguments,
+    group_by: tuple[str, ...],
+    place: Place,
+    check_column: Callable[[str, Path], bool],
+) -> list[tuple[Aggregation, int, Checked | None]]:
+    """Check output columns and expressions; `check_column` says what else must hold for an output column."""
+    if not arguments.aggregations:
+        hint = "add an aggregation such as {column: total, expression: SUM(amount)}"
+        context.report("AGG_001", "at least one aggregation is needed", (*place.path, "aggregations"), hint)
+    seen: set[str] = set(group_by)
+    found = []
+    for position, aggregation in enumerate(arguments.aggregations):
+        path = (*place.path, "aggregations", position)
+        is_good = _check_output(context, aggregation.column, seen, group_by, (*path, "column"))
+        is_good = is_good and check_column(aggregation.column, (*path, "column"))
+        seen.add(aggregation.column)
+        checked = check_aggregate_expression(context, aggregation.expression, (*path, "expression"), place)
+        if is_good:
+            found.append((aggregation, position, checked))
+    return found
+
+
+def check_aggregate_expression(context: OperationContext, text: str, path: Path, place: Place) -> Checked | None:
+    """Check one aggregate expression."""
+    return context.check(text, path, place.scope, place.wording, aggregate=True, poisoned=place.unknown_columns)
+
+
+def _check_output(
+    context: OperationContext, column: str, seen: set[str], group_by: tuple[str, ...], path: Path
+) -> bool:
+    if not is_name(column):
+        hint = "a name has letters, digits and underscores, and does not begin with a digit"
+        context.report("CATALOG_002", f"'{column}' is not the name of a column", path, hint)
+        return False
+    if column in SYSTEM_COLUMN_NAMES:
+        hint = "the engine fills it; choose another column"
+        context.report("AGG_005", f"the output of an aggregation cannot be the system column '{column}'", path, hint)
+        return False
+    if column in seen:
+        what = "is grouped by and aggregated too" if column in group_by else "is aggregated twice"
+        context.report("AGG_003", f"column '{column}' {what}", path, "give the aggregation another column")
+        return False
+    return True

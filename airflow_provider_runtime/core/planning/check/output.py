@@ -1,0 +1,125 @@
+"""Output: rows and columns that leave the working dataset."""
+
+from __future__ import annotations
+
+from airflow_provider_runtime.core.catalog.catalog import registered_dataset_id
+from airflow_provider_runtime.core.errors import DefinitionError
+from airflow_provider_runtime.core.model.operation import OutputOperation
+from airflow_provider_runtime.core.model.plan import PlanDestination
+from airflow_provider_runtime.core.options import get_option
+from airflow_provider_runtime.core.planning.check.checked import CheckedOperation, WorkingColumn
+from airflow_provider_runtime.core.planning.check.context import OperationContext, uses_of
+from airflow_provider_runtime.core.planning.check.names import read_column_reference, suggest_column
+from airflow_provider_runtime.core.planning.resolve.destinations import (
+    POSTGRES_NAME_BYTES,
+    is_cut_by_database,
+    resolve_destination,
+)
+from airflow_provider_runtime.core.planning.resolve.places import describe_overlap
+
+
+def check_output(context: OperationContext) -> CheckedOperation:
+    """Check an output's selector, columns and destination."""
+    operation = context.operation
+    assert isinstance(operation, OutputOperation)
+    where = context.check_selector(operation.selector, context.make_scope(), frozenset())
+    columns = _check_columns(context, operation)
+    _check_destination(context, operation, columns)
+    if operation.arguments.register_as_dataset is not None:
+        _check_registration(context, operation.arguments.register_as_dataset, columns)
+    return CheckedOperation(
+        operation.seq,
+        context.index,
+        operation,
+        context.working.columns,
+        where=where,
+        joins=uses_of(context.project.lookups, [where]),
+        output_columns=columns,
+        is_incomplete=_misses_columns(context, operation, columns),
+        registered_dataset=operation.arguments.register_as_dataset,
+    )
+
+
+def _misses_columns(context: OperationContext, operation: OutputOperation, columns: tuple[WorkingColumn, ...]) -> bool:
+    """Whether mistakes keep columns away, so that nobody should be told that they are unknown."""
+    if operation.arguments.columns is None:
+        return bool(context.working.poisoned)
+    named = {read_column_reference(text, context.working.table_name) for text in operation.arguments.columns}
+    return not named <= {column.name for column in columns}
+
+
+def _check_columns(context: OperationContext, operation: OutputOperation) -> tuple[WorkingColumn, ...]:
+    working = context.working
+    if operation.arguments.columns is None:
+        return working.columns
+    if not operation.arguments.columns:
+        hint = "name columns, or leave `columns` out to write all"
+        context.report("OUTPUT_001", "an output needs at least one column", ("arguments", "columns"), hint)
+    found: dict[str, WorkingColumn] = {}
+    for position, text in enumerate(operation.arguments.columns):
+        path = ("arguments", "columns", position)
+        name = read_column_reference(text, working.table_name)
+        column = working.find(name)
+        if name in found:
+            context.report("OUTPUT_001", f"column '{text}' is written twice", path, "leave one of them out")
+        elif column is not None:
+            found[name] = column
+        elif name not in working.poisoned:
+            context.report("OUTPUT_001", f"unknown column '{text}'", path, suggest_column(name, working.names()))
+    return tuple(found.values())
+
+
+def _check_destination(
+    context: OperationContext, operation: OutputOperation, columns: tuple[WorkingColumn, ...]
+) -> None:
+    try:
+        destination = resolve_destination(context.catalog, context.project.definition, context.index)
+    except DefinitionError as error:
+        context.project.problems.extend(error.problems)
+        return
+    has_period = any(column.name == "_period" for column in columns)
+    if destination.kind == "jdbc" and operation.arguments.write_mode == "replace_period" and not has_period:
+        message = "a JDBC output must include the column _period, or the rows of its period cannot be replaced"
+        hint = "add _period to `columns`, or set write_mode: overwrite"
+        context.report("OUTPUT_002", message, ("arguments", "columns"), hint)
+    url = get_option(destination.options, "url") or ""
+    cut = [column.name for column in columns if is_cut_by_database(url, column.name)]
+    if destination.kind == "jdbc" and cut:
+        message = f"the column '{cut[0]}' has a name of more than {POSTGRES_NAME_BYTES} bytes, which PostgreSQL cuts"
+        context.report("OUTPUT_002", message, ("arguments", "columns"), "leave it out, or write a shorter name")
+    _check_apart(context, operation, destination)
+
+
+def _check_apart(context: OperationContext, operation: OutputOperation, destination: PlanDestination) -> None:
+    """Refuse a place that another output writes to: the later one would replace what the earlier one wrote."""
+    found = context.project.written.find_met(destination)
+    if found is not None:
+        seq, earlier = found
+        met = describe_overlap(destination, earlier)
+        message = f"output {operation.seq} meets output {seq}: it {met}"
+        is_unsure = met is not None and met.startswith("may be")
+        hint = "name the schema in both" if is_unsure else "give every output a place of its own"
+        context.report("OUTPUT_002", message, ("arguments", "destination"), hint)
+    context.project.written.add(operation.seq, destination)
+
+
+def _check_registration(context: OperationContext, name: str, columns: tuple[WorkingColumn, ...]) -> None:
+    """Check that the registered dataset has columns, and a name that no dataset of a file has."""
+    path = ("arguments", "register_as_dataset")
+    taken = (
+        *context.catalog.list_dataset_versions(name),
+        *context.catalog.list_dataset_versions(registered_dataset_id(name)),
+    )
+    for found in taken:
+        # What the registry knows stands in no file, and is what this output goes on with.
+        if not found.file.startswith("<"):
+            hint = f"it is in {found.file}, line {found.locate('id').line}; choose another name"
+            context.report("CATALOG_003", f"dataset '{name}' is defined in the catalog already", path, hint)
+            break
+    first = context.project.registered.setdefault(name, context.operation.seq)
+    if first != context.operation.seq:
+        message = f"output {first} registers the dataset '{name}' already"
+        context.report("CATALOG_003", message, path, "choose another name")
+    if columns and all(column.origin == "system" for column in columns):
+        message = "a registered dataset needs a column that is no system column"
+        context.report("OUTPUT_001", message, ("arguments", "columns"), "add a column to `columns`")

@@ -1,0 +1,220 @@
+"""Update: joins, then a selector and assignments that may use their aliases."""
+
+from __future__ import annotations
+
+from airflow_provider_runtime.core.expr.checker import Checked
+from airflow_provider_runtime.core.expr.datatypes import explain_no_common_type
+from airflow_provider_runtime.core.expr.scope import Relation, Scope
+from airflow_provider_runtime.core.model.operation import Assignment, RuntimeJoin, UpdateOperation
+from airflow_provider_runtime.core.model.schema import DataType
+from airflow_provider_runtime.core.planning.check.checked import CheckedExpression, CheckedJoin, CheckedOperation, Path
+from airflow_provider_runtime.core.planning.check.context import (
+    OperationContext,
+    make_relation,
+    make_table_use,
+    uses_of,
+)
+from airflow_provider_runtime.core.planning.check.names import check_new_name, is_name
+from airflow_provider_runtime.core.planning.check.system_columns import ASSIGNABLE_SYSTEM_COLUMNS, SYSTEM_COLUMN_NAMES
+from airflow_provider_runtime.core.planning.check.wording import JOIN_CONDITION, make_assignment_wording
+from airflow_provider_runtime.core.planning.check.working import Contribution
+
+
+def check_update(context: OperationContext) -> CheckedOperation:
+    """Check an update and add the columns that it makes."""
+    operation = context.operation
+    assert isinstance(operation, UpdateOperation)
+    joins = _JoinChecks(context)
+    for position, join in enumerate(operation.arguments.joins):
+        joins.add(join, position)
+    scope, unknown = joins.scope, frozenset(joins.unknown)
+    where = context.check_selector(operation.selector, scope, unknown)
+    assignments = _check_assignments(context, operation, scope, unknown)
+    expressions = _put_assignments(context, assignments)
+    checked = [where, *(join.condition for join in joins.checked), *(item.checked for item in expressions)]
+    return CheckedOperation(
+        operation.seq,
+        context.index,
+        operation,
+        context.working.columns,
+        where=where,
+        joins=(*uses_of(context.project.lookups, checked), *joins.checked),
+        expressions=tuple(expressions),
+    )
+
+
+class _JoinChecks:
+    """The joins of one update, in order; each sees the aliases before it and its own."""
+
+    def __init__(self, context: OperationContext) -> None:
+        self.context = context
+        self.relations: list[Relation] = []
+        self.checked: list[CheckedJoin] = []
+        self.unknown: set[str] = set()
+        self.seen: dict[str, str] = {}
+
+    @property
+    def scope(self) -> Scope:
+        """The names that are known after the joins so far."""
+        return self.context.make_scope(self.relations)
+
+    def add(self, join: RuntimeJoin, position: int) -> None:
+        """Check one join and let the following expressions see its alias."""
+        path: Path = ("arguments", "joins", position)
+        is_free = self._check_alias(join.alias, path)
+        relation = self._check_dataset(join, path)
+        if not is_free:
+            return
+        if relation is None:
+            self.unknown.add(join.alias)
+        else:
+            self.relations.append(relation)
+        condition = self.context.check(
+            join.on, (*path, "on"), self.scope, JOIN_CONDITION, boolean=True, unknown_aliases=frozenset(self.unknown)
+        )
+        if condition is not None and relation is not None:
+            table = next(use for use in reversed(self.context.project.tables) if use.alias == join.alias)
+            self.checked.append(CheckedJoin(join.alias, table, condition, (*path, "on")))
+
+    def _check_alias(self, alias: str, path: Path) -> bool:
+        """Report an alias that is taken; False when it is."""
+        # Spark does not tell names apart that differ only in case.
+        names = (self.context.working.table_name, *self.context.project.lookups, *self.context.project.unknown_aliases)
+        taken = {name.lower(): name for name in names}
+        twin = self.seen.get(alias.lower())
+        if twin is not None:
+            message = f"Join alias '{alias}' is already used in this operation"
+            hint = "give each join an alias of its own" + _tell_case(alias, twin)
+            self.context.report("JOIN_004", message, (*path, "alias"), hint)
+            return False
+        self.seen[alias.lower()] = alias
+        twin = taken.get(alias.lower())
+        if twin is not None:
+            message = f"Join alias '{alias}' conflicts with working dataset table name"
+            hint = f"choose another alias, such as '{alias}_join'" + _tell_case(alias, twin)
+            self.context.report("JOIN_005", message, (*path, "alias"), hint)
+            return False
+        return True
+
+    def _check_dataset(self, join: RuntimeJoin, path: Path) -> Relation | None:
+        answer = self.context.project.find_dataset(join.dataset_id, join.dataset_version)
+        if answer.reason == "broken":
+            return None
+        if answer.definition is None:
+            code, message, name = {
+                "not_found": ("JOIN_001", f"Dataset {join.dataset_id} not found in MetadataStore", "dataset_id"),
+                "disabled": (
+                    "JOIN_002",
+                    f"Dataset {join.dataset_id} is disabled and cannot be used in joins",
+                    "dataset_id",
+                ),
+                "version": (
+                    "JOIN_003",
+                    f"Dataset {join.dataset_id} version {join.dataset_version} not found",
+                    "dataset_version",
+                ),
+            }[answer.reason]
+            self.context.report(code, message, (*path, name), answer.hint)
+            return None
+        place = self.context.locate((*path, "dataset_id"))
+        use = make_table_use(
+            answer.definition,
+            "join",
+            join.dataset_id,
+            place,
+            seq=self.context.operation.seq,
+            alias=join.alias,
+            pinned=join.dataset_version,
+        )
+        self.context.add_table(use)
+        return make_relation(join.alias, "join", use.table)
+
+
+def _tell_case(name: str, twin: str) -> str:
+    return "" if name == twin else f"; '{name}' differs from '{twin}' only in case"
+
+
+def _check_assignments(
+    context: OperationContext, operation: UpdateOperation, scope: Scope, unknown: frozenset[str]
+) -> list[tuple[Assignment, int, Checked | None]]:
+    """Check columns and expressions; all see the schema before the operation."""
+    if not operation.arguments.assignments:
+        named = [key for key in ("assignments",) if key in operation.arguments.model_fields_set]
+        hint = "add one to `assignments`, such as {column: …, expression: …}"
+        message = "Update operation requires at least one assignment"
+        context.report("UPDATE_001", message, ("arguments", *named), hint)
+    aliases = frozenset(scope.aliases) - frozenset(context.project.lookups)
+    seen: set[str] = set()
+    lowered: dict[str, str] = {}
+    found = []
+    for position, assignment in enumerate(operation.arguments.assignments):
+        path: Path = ("arguments", "assignments", position)
+        is_good = _check_target(context, assignment.column, seen, lowered, (*path, "column"))
+        seen.add(assignment.column)
+        lowered.setdefault(assignment.column.lower(), assignment.column)
+        wording = make_assignment_wording(assignment.column, aliases)
+        checked = context.check(assignment.expression, (*path, "expression"), scope, wording, unknown_aliases=unknown)
+        if is_good:
+            found.append((assignment, position, checked))
+    return found
+
+
+def _check_target(context: OperationContext, column: str, seen: set[str], lowered: dict[str, str], path: Path) -> bool:
+    """Report a column that cannot be assigned; False when it cannot."""
+    if not is_name(column):
+        hint = "a name has letters, digits and underscores, and does not begin with a digit"
+        context.report("UPDATE_002", f"Invalid column name: '{column}'", path, hint)
+        return False
+    if column in SYSTEM_COLUMN_NAMES - ASSIGNABLE_SYSTEM_COLUMNS:
+        context.report("UPDATE_003", f"system column '{column}' cannot be assigned", path, "only _labels can be set")
+        return False
+    if column in seen:
+        hint = "assignments are evaluated together: combine them, or use a second operation"
+        context.report("UPDATE_006", f"column '{column}' is assigned twice", path, hint)
+        return False
+    return check_new_name(context, column, path, lowered)
+
+
+def _put_assignments(
+    context: OperationContext, assignments: list[tuple[Assignment, int, Checked | None]]
+) -> list[CheckedExpression]:
+    """Put the checked values into their columns, and give new columns their types."""
+    working = context.working
+    before = {name: working.find(name) for name in (assignment.column for assignment, _, _ in assignments)}
+    added_before = frozenset(working.added)
+    expressions: list[CheckedExpression] = []
+    for assignment, position, checked in assignments:
+        path: Path = ("arguments", "assignments", position, "expression")
+        present = before[assignment.column]
+        if checked is None:
+            working.poison(assignment.column)
+            continue
+        prefix = f"Invalid assignment expression for '{assignment.column}': "
+        target: DataType | None
+        if present is not None and present.origin != "added":
+            ok = context.check_assignable(checked, assignment.column, present.type, path, prefix)
+            target = present.type if ok else None
+        else:
+            target = put_added(context, assignment.column, checked, added_before, path, prefix)
+        if target is not None:
+            expressions.append(CheckedExpression(assignment.column, target, checked, path))
+    working.fill({item.column: item.checked.nullable for item in expressions}, others_null=False)
+    return expressions
+
+
+def put_added(
+    context: OperationContext, column: str, checked: Checked, added_before: frozenset[str], path: Path, prefix: str = ""
+) -> DataType | None:
+    """Put a value into a column that operations add, and return the column's type so far."""
+    reads = frozenset(name for alias, name in checked.columns if alias is None and name in added_before)
+    present = context.working.added.get(column)
+    if not context.working.contribute(column, Contribution(checked.type, reads, context.index, path)):
+        if column in context.working.conflicts:
+            return None
+        context.working.conflicts.add(column)
+        known = present.type if present is not None else context.working.settled.types[column]
+        message, hint = explain_no_common_type(known, checked.type)
+        message = f"{prefix}no type holds everything that is put into the added column '{column}': {message}"
+        context.report("EXPR_004", message, path, hint or "give the column one type in all operations")
+        return None
+    return context.working.added[column].type

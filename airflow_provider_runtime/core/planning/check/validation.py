@@ -1,0 +1,172 @@
+"""Validation of a whole catalog, or of what one project needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from airflow_provider_runtime.core.catalog.catalog import Catalog
+from airflow_provider_runtime.core.catalog.definition import Definition
+from airflow_provider_runtime.core.catalog.loader import LoadResult, load_catalog
+from airflow_provider_runtime.core.errors import Location, Problem, ResolveError, raise_problems
+from airflow_provider_runtime.core.model.operation import OutputOperation
+from airflow_provider_runtime.core.model.project import Project
+from airflow_provider_runtime.core.planning.check.checked import CheckedProject
+from airflow_provider_runtime.core.planning.check.project import ProjectChecks, explain_missing_project
+from airflow_provider_runtime.core.planning.resolve.pinning import add_registered_versions
+from airflow_provider_runtime.core.planning.resolve.resolver_choice import choose_resolver
+from airflow_provider_runtime.core.planning.snapshot.used_definitions import find_used_definitions, list_changed
+from airflow_provider_runtime.core.registry.ports import Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What was found, and how much was looked at."""
+
+    problems: tuple[Problem, ...]
+    summary: str
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether anything is wrong."""
+        return any(problem.severity == "error" for problem in self.problems)
+
+
+def validate_catalog(root: Path, *, project: str | None = None, registry: Registry | None = None) -> Validation:
+    """Check every definition of a folder, or with `project` those that this project needs.
+
+    With a registry, registered datasets are those that it knows, and a definition may not differ from what was run.
+    """
+    loaded = load_catalog(root, project=project)
+    if project is None:
+        return _validate_all(loaded, registry)
+    checked, problems = _check_one(loaded, project, registry)
+    if checked is None:
+        return Validation(problems, "")
+    model = checked.definition.model
+    changed = _list_changed(loaded.catalog, checked, registry)
+    return Validation(_merge([*problems, *changed]), f"project '{model.name}' version {model.version}")
+
+
+def load_checked_project(root: Path, reference: str) -> CheckedProject:
+    """Load and check one project with all that it needs; raise everything that is wrong with these."""
+    loaded = load_catalog(root, project=reference)
+    checked, problems = _check_one(loaded, reference)
+    raise_problems(problems)
+    assert checked is not None
+    return checked
+
+
+def _check_one(
+    loaded: LoadResult, reference: str, registry: Registry | None = None
+) -> tuple[CheckedProject | None, tuple[Problem, ...]]:
+    definition = loaded.catalog.find_project(reference)
+    if definition is None:
+        return None, explain_missing(loaded.catalog, loaded, reference)
+    return check_needed(add_registered_versions(loaded.catalog, [definition], registry), loaded, definition)
+
+
+def check_needed(
+    catalog: Catalog, loaded: LoadResult, definition: Definition[Project]
+) -> tuple[CheckedProject, tuple[Problem, ...]]:
+    """Check a project, and the projects whose registered datasets it reads; `loaded` knows what could not be read."""
+    checks = ProjectChecks(catalog)
+    checked = checks.check(definition)
+    needed = [problem for found in checks.list_checked() for problem in choose_needed(loaded, found)]
+    return checked, _merge([*needed, *(problem for found in checks.list_checked() for problem in found.problems)])
+
+
+def _validate_all(loaded: LoadResult, registry: Registry | None) -> Validation:
+    projects = _list_projects(loaded.catalog)
+    checks = ProjectChecks(add_registered_versions(loaded.catalog, projects, registry))
+    problems = list(loaded.problems)
+    for definition in projects:
+        checked = checks.check(definition)
+        problems += [*checked.problems, *_list_changed(loaded.catalog, checked, registry)]
+    catalog = loaded.catalog
+    summary = f"{_count(len(catalog.datasets), 'dataset')}, {_count(len(catalog.projects), 'project')}"
+    return Validation(_merge(problems), summary)
+
+
+def _list_changed(catalog: Catalog, checked: CheckedProject, registry: Registry | None) -> list[Problem]:
+    resolvers = []
+    for use in checked.tables:
+        # A resolver that is missing is told of when a run is resolved.
+        with suppress(ResolveError):
+            choice = choose_resolver(catalog, checked.definition, use.dataset.model, use.location)
+            resolvers += [choice.definition] if choice.definition is not None else []
+    return list_changed(registry, find_used_definitions(catalog, checked, resolvers))
+
+
+def _list_projects(catalog: Catalog) -> list[Definition[Project]]:
+    """Return the projects that can run: drafts, and of the active versions of a project the highest."""
+    found = []
+    for definition in catalog.projects.values():
+        status = definition.model.status
+        if status == "draft" or (status == "active" and catalog.find_project(definition.model.id) is definition):
+            found.append(definition)
+    return found
+
+
+def explain_missing(catalog: Catalog, loaded: LoadResult, reference: str) -> tuple[Problem, ...]:
+    """Return the mistakes of the project's own document if that is why it is missing, else that it is."""
+    if catalog.is_broken("project", reference):
+        names = {reference}
+        own = [problem for problem in loaded.problems if problem.location.project in names]
+        return tuple(own or loaded.problems)
+    if any(found.location.file == str(catalog.root) for found in loaded.problems):
+        return loaded.problems
+    problem = explain_missing_project(catalog, reference)
+    if problem.location.file is None:
+        problem = Problem(problem.code, problem.message, problem.hint, Location(file=str(catalog.root)))
+    unreadable = [found for found in loaded.problems if found.code == "CATALOG_001"]
+    return (*unreadable, problem)
+
+
+def _merge(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return problems once each: projects meet the same mistake of a dataset, operations that of a named selector."""
+    unique: dict[tuple[str, str | None, int, int], Problem] = {}
+    for problem in problems:
+        place = problem.location
+        unique.setdefault((problem.message, place.file, place.line, place.column), problem)
+    return tuple(unique.values())
+
+
+def choose_needed(loaded: LoadResult, checked: CheckedProject) -> list[Problem]:
+    """Return the catalog's problems in the files that a project needs."""
+    if checked.rests_on_broken:
+        return list(loaded.problems)
+    files = list_needed_files(checked)
+    name = checked.definition.model.name
+    return [
+        problem
+        for problem in loaded.problems
+        if problem.location.file in files and problem.location.project in (None, name)
+    ]
+
+
+def list_needed_files(checked: CheckedProject) -> set[str]:
+    """Return the files of the definitions that a project needs: itself, datasets, resolvers, datasources, calendar."""
+    catalog, project = checked.catalog, checked.definition.model
+    datasets = [use.dataset for use in checked.tables]
+    files = {checked.definition.file, *(definition.file for definition in datasets)}
+    calendar = catalog.find_calendar(project.calendar)
+    if calendar is not None:
+        files.add(calendar.file)
+    names = {*project.resolver_overrides.values(), *(d.model.resolver_id for d in datasets if d.model.resolver_id)}
+    resolvers = [version for name in names for version in catalog.list_resolver_versions(name)]
+    default = catalog.default_resolver()
+    resolvers += [default] if default is not None else []
+    sources = [rule.strategy for definition in resolvers for rule in definition.model.rules]
+    ids = {getattr(strategy, "datasource_id", None) for strategy in sources}
+    for operation in project.operations:
+        if isinstance(operation, OutputOperation):
+            ids.add(operation.arguments.destination.datasource_id)
+    files |= {definition.file for definition in resolvers}
+    return files | {found.file for name in ids if name and (found := catalog.find_datasource(name)) is not None}
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,1 @@
+"""Resolving: resolvers, templates, locations and versions."""

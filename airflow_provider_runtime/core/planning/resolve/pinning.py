@@ -1,0 +1,94 @@
+"""The version of every dataset that a run reads: as pinned, else the latest active one, chosen once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from airflow_provider_runtime.core.catalog.catalog import Catalog
+from airflow_provider_runtime.core.catalog.definition import Definition
+from airflow_provider_runtime.core.errors import Problem
+from airflow_provider_runtime.core.model.dataset import Dataset, DatasetTarget
+from airflow_provider_runtime.core.model.operation import AppendOperation, UpdateOperation
+from airflow_provider_runtime.core.model.project import Project
+from airflow_provider_runtime.core.planning.check.checked import TableUse
+from airflow_provider_runtime.core.registry.ports import DatasetVersion, Registry
+
+REGISTRY_FILE = "<registry>"
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A table at its version; `registered` holds the slices when the registry knows the dataset."""
+
+    use: TableUse
+    version: int
+    reason: str
+    is_registered: bool = False
+    registered: DatasetVersion | None = None
+
+
+def add_registered_versions(
+    catalog: Catalog, projects: Iterable[Definition[Project]], registry: Registry | None
+) -> Catalog:
+    """Return the catalog with the registry's versions of the registered datasets that projects read."""
+    if registry is None:
+        return catalog
+    found: dict[str, list[Definition[Dataset]]] = {}
+    waiting = list(dict.fromkeys(name for project in projects for name in _list_references(project.model)))
+    while waiting:
+        reference = waiting.pop()
+        if reference in found:
+            continue
+        known = list(catalog.list_dataset_versions(reference))
+        found[reference] = known or [_read_version(entry) for entry in registry.list_versions(reference)]
+        for definition in found[reference]:
+            waiting.extend(_list_lookup_references(definition.model))
+    return catalog.with_datasets(d for definitions in found.values() for d in definitions if d.file == REGISTRY_FILE)
+
+
+def _list_references(project: Project) -> Iterator[str]:
+    yield project.input_dataset_id
+    for operation in project.operations:
+        if isinstance(operation, UpdateOperation):
+            yield from (join.dataset_id for join in operation.arguments.joins)
+        elif isinstance(operation, AppendOperation):
+            yield operation.arguments.source.dataset_id
+
+
+def _list_lookup_references(dataset: Dataset) -> Iterator[str]:
+    return (lookup.target.id for lookup in dataset.lookups if isinstance(lookup.target, DatasetTarget))
+
+
+def _read_version(entry: DatasetVersion) -> Definition[Dataset]:
+    content = json.dumps({**entry.definition, "version": entry.version})
+    return Definition.from_model("dataset", Dataset.model_validate_json(content), REGISTRY_FILE)
+
+
+def pin_table(use: TableUse, catalog: Catalog, registry: Registry | None, *, offline: bool = False) -> Pin:
+    """Return the version that a run reads of a table.
+
+    `catalog` is the one without the registry's versions: what it does not hold is a registered dataset.
+    """
+    dataset = use.dataset.model
+    reason = "pinned" if use.pinned_version is not None else "latest active"
+    if catalog.list_dataset_versions(dataset.id):
+        return Pin(use, dataset.version, reason)
+    if offline:
+        return Pin(use, use.pinned_version or dataset.version, reason, True)
+    # The version that was checked, not a newer one that was registered meanwhile.
+    wanted = dataset.version if use.dataset.file == REGISTRY_FILE else use.pinned_version
+    registered = registry.find_version(dataset.id, wanted) if registry is not None else None
+    version = registered.version if registered else use.pinned_version or dataset.version
+    return Pin(use, version, reason, True, registered)
+
+
+def report_unregistered(pin: Pin) -> Problem:
+    """Return the problem of a dataset that some project registers, but that no run has registered yet."""
+    code, message = {
+        "join": ("JOIN_001", f"Dataset {pin.use.reference} not found in MetadataStore"),
+        "append": ("APPEND_001", f"source dataset '{pin.use.reference}' not found"),
+    }.get(pin.use.role, ("DATASET_001", f"dataset '{pin.use.reference}' not found"))
+    hint = f"no run has registered '{pin.use.dataset.model.name}' yet: run the project that registers it first"
+    return Problem(code, message, hint, pin.use.location)

@@ -1,0 +1,60 @@
+"""The built-in resolver `registry`: the slices of a registered dataset's version that hold a period."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from airflow_provider_runtime.core.calendar.periods import PeriodIndex
+from airflow_provider_runtime.core.errors import DataError, Location, Problem
+from airflow_provider_runtime.core.model.period import Period
+from airflow_provider_runtime.core.model.plan import PlanLocation
+from airflow_provider_runtime.core.planning.resolve.locations import escape_pattern
+from airflow_provider_runtime.core.planning.resolve.resolver_rules import RuleTrace
+from airflow_provider_runtime.core.planning.resolve.tables import ResolvedTable
+from airflow_provider_runtime.core.registry.ports import DatasetVersion, SliceRecord
+from airflow_provider_runtime.core.suggest import list_names
+
+
+def locate_slices(version: DatasetVersion, index: PeriodIndex, period: Period, place: Location) -> ResolvedTable:
+    """Return the locations of a period's slices: its own, else its children's, else its parent's."""
+    chosen, reason = _choose(version, index, period)
+    if not chosen:
+        held = list_names(sorted(found.period for found in version.slices))
+        message = f"dataset '{version.name}' version {version.version} holds no data for {period.identifier}"
+        raise DataError(Problem("DATA_001", message, f"it holds {held}" if held else "it is empty", place))
+    locations = tuple(_make_location(found) for found in chosen)
+    periods = tuple(found.period for found in chosen)
+    return ResolvedTable(locations, (RuleTrace("registry", True, reason),), None, periods)
+
+
+def _choose(version: DatasetVersion, index: PeriodIndex, period: Period) -> tuple[list[SliceRecord], str]:
+    by_period = {found.period: found for found in version.slices}
+    chosen, reason = choose_slice_periods(by_period, index, period)
+    return [by_period[identifier] for identifier in chosen], reason
+
+
+def choose_slice_periods(held: Iterable[str], index: PeriodIndex, period: Period) -> tuple[list[str], str]:
+    """Return which of the periods that a version holds make up a period, and why."""
+    identifiers = set(held)
+    if period.identifier in identifiers:
+        return [period.identifier], "the version holds a slice of this period"
+    known = [found for identifier in identifiers if (found := index.find_period(identifier))]
+    for level in index.levels[index.levels.index(period.level) + 1 :]:
+        children = [
+            child for child in known if child.level == level and index.find_parent(child, period.level) == period
+        ]
+        if children:
+            ordered = sorted(children, key=lambda child: child.start_date)
+            return [child.identifier for child in ordered], f"the version holds slices of the level {level}"
+    for level in reversed(index.levels[: index.levels.index(period.level)]):
+        parent = index.find_parent(period, level)
+        if parent and parent.identifier in identifiers:
+            return [parent.identifier], f"the version holds a slice of the {level}"
+    return [], ""
+
+
+def _make_location(found: SliceRecord) -> PlanLocation:
+    columns = tuple(column["name"] for column in found.definition.get("main_table", {}).get("columns", ()))
+    return PlanLocation(
+        kind="files", format="parquet", uri=escape_pattern(found.uri), period=found.period, columns=columns
+    )

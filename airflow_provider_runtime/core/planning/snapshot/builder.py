@@ -1,0 +1,411 @@
+"""Resolve: every choice of a run is made here, once, and written into its snapshot with the reasons."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from airflow_provider_runtime.core.calendar.periods import PeriodIndex
+from airflow_provider_runtime.core.calendar.run_period import (
+    PeriodRules,
+    find_strictest,
+    get_project_periods,
+    get_run_period,
+    list_period_problems,
+)
+from airflow_provider_runtime.core.catalog.catalog import Catalog
+from airflow_provider_runtime.core.catalog.definition import Definition
+from airflow_provider_runtime.core.catalog.loader import LoadResult
+from airflow_provider_runtime.core.catalog.rules_secrets import holds_secret
+from airflow_provider_runtime.core.errors import (
+    DefinitionError,
+    Problem,
+    RuntimeProviderError,
+    get_error_class,
+    raise_problems,
+)
+from airflow_provider_runtime.core.model.dataset import Dataset, Table
+from airflow_provider_runtime.core.model.period import Period
+from airflow_provider_runtime.core.model.plan import (
+    Plan,
+    PlanDestination,
+    PlanLocation,
+    PlanSlice,
+)
+from airflow_provider_runtime.core.model.project import Project
+from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID, Resolver
+from airflow_provider_runtime.core.model.snapshot import SNAPSHOT_VERSION
+from airflow_provider_runtime.core.planning.check.checked import CheckedProject, TableUse
+from airflow_provider_runtime.core.planning.check.project import check_runnable
+from airflow_provider_runtime.core.planning.check.registered import infer_output_schema
+from airflow_provider_runtime.core.planning.check.validation import check_needed, explain_missing
+from airflow_provider_runtime.core.planning.resolve.destinations import DEFAULT_SANDBOX
+from airflow_provider_runtime.core.planning.resolve.locations import make_uri
+from airflow_provider_runtime.core.planning.resolve.pinning import (
+    Pin,
+    add_registered_versions,
+    pin_table,
+    report_unregistered,
+)
+from airflow_provider_runtime.core.planning.resolve.replaced_sources import list_replaced_sources
+from airflow_provider_runtime.core.planning.resolve.resolver_choice import ResolverChoice, choose_resolver
+from airflow_provider_runtime.core.planning.resolve.resolver_service import CredentialReader
+from airflow_provider_runtime.core.planning.resolve.slices import locate_slices
+from airflow_provider_runtime.core.planning.resolve.tables import ResolveContext, ResolvedTable, resolve_table
+from airflow_provider_runtime.core.planning.snapshot.choices import (
+    TableChoice,
+    describe_choice,
+    describe_definition,
+    describe_resolvers,
+    hide_secrets,
+    make_plan_table,
+)
+from airflow_provider_runtime.core.planning.snapshot.compile import (
+    compile_operations,
+    make_plan_columns,
+    make_plan_mark,
+    resolve_destinations,
+)
+from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
+from airflow_provider_runtime.core.planning.snapshot.used_definitions import find_used_definitions, list_changed
+from airflow_provider_runtime.core.registry.ports import Registry
+
+DEFAULT_SLICE_STORE = ".runtime/slices"
+
+
+@dataclass(frozen=True, slots=True)
+class ResolveOptions:
+    """How a run is asked for, apart from its project and period."""
+
+    version: int | None = None
+    as_of: date | None = None
+    run_timestamp: datetime | None = None
+    run_id: str | None = None
+    sandbox: str | None = None
+    slice_store: str = DEFAULT_SLICE_STORE
+    allow_closed: bool = False
+    require_begun: bool = False
+    require_ended: bool = False
+    deploy_mode: Literal["client", "cluster"] = "client"
+
+
+@dataclass(frozen=True, slots=True)
+class LocationRequest:
+    """A table whose locations somebody else may serve."""
+
+    use: TableUse
+    dataset: Dataset
+    dataset_version: int
+    table: Table
+    period: Period
+    index: PeriodIndex
+
+
+Locate = Callable[[LocationRequest, tuple[PlanLocation, ...]], tuple[PlanLocation, ...]]
+"""Gets a table and the locations that its resolver chose, and returns those that are read instead."""
+
+
+def build_snapshot(
+    catalog: Catalog | LoadResult,
+    project_ref: str,
+    period: str,
+    options: ResolveOptions | None = None,
+    *,
+    registry: Registry | None = None,
+    locate: Locate | None = None,
+    read_credential: CredentialReader | None = None,
+) -> Snapshot:
+    """Return the snapshot of a project's run for a period; everything that is wrong is raised at once.
+
+    Of what is wrong in a catalog as it was loaded, only the problems that this project needs to see are raised.
+    """
+    options = options or ResolveOptions()
+    loaded = LoadResult(catalog) if isinstance(catalog, Catalog) else catalog
+    definition = loaded.catalog.find_project(project_ref, options.version)
+    if definition is None:
+        problems = explain_missing(loaded.catalog, loaded, project_ref)
+        raise get_error_class(problems[0].code)(problems)
+    return _Builder(loaded, definition, options, registry, locate, read_credential).build(period)
+
+
+@dataclass(slots=True)
+class _Builder:
+    loaded: LoadResult
+    definition: Definition[Project]
+    options: ResolveOptions
+    registry: Registry | None
+    locate: Locate | None
+    read_credential: CredentialReader | None
+    problems: list[Problem] = field(default_factory=list)
+    resolvers: dict[str, Definition[Resolver]] = field(default_factory=dict)
+
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog, without what the registry knows."""
+        return self.loaded.catalog
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether locations are served by the caller."""
+        return self.locate is not None
+
+    @property
+    def is_draft(self) -> bool:
+        """Whether the project's outputs are kept apart."""
+        return self.definition.model.status == "draft"
+
+    def build(self, identifier: str) -> Snapshot:
+        """Make every choice, and raise all problems together."""
+        run_timestamp = _to_utc(self.options.run_timestamp or datetime.now(UTC))
+        known = add_registered_versions(self.catalog, [self.definition], self.registry)
+        checked, found = check_needed(known, self.loaded, self.definition)
+        self.problems += [problem for problem in found if problem.severity == "error"]
+        self._check_status()
+        context = self._make_context(identifier, run_timestamp)
+        if context is None or self.problems:
+            self._raise()
+        assert context is not None
+        destinations = self._resolve_destinations(checked)
+        slices = self._make_slices(checked)
+        compiled = (
+            compile_operations(checked, run_timestamp=run_timestamp, destinations=destinations, slices=slices)
+            if not self.problems
+            else None
+        )
+        used = compiled.used_tables if compiled else frozenset(use.key for use in checked.tables)
+        choices = self._choose_all(checked, context, used)
+        definitions = find_used_definitions(self.catalog, checked, self.resolvers.values())
+        self.problems += [_adopt(found, self.definition) for found in list_changed(self.registry, definitions)]
+        self._check_credentials(choices, destinations)
+        read = {key: choice for key, choice in choices.items() if key in used}
+        self._check_replaced(read, destinations, context.period)
+        self._raise()
+        assert compiled is not None
+        plan = Plan(
+            tables={key: make_plan_table(choice) for key, choice in read.items()},
+            input="input",
+            input_columns=make_plan_columns(checked.input_columns),
+            operations=compiled.operations,
+            marks={
+                **{key: make_plan_mark(c.pin.use.location, c.pin.use.operation_seq) for key, c in read.items()},
+                **compiled.marks,
+            },
+            project_name=self.definition.model.name,
+            settings={
+                "calendar": context.index.calendar_id,
+                "allow_closed": self.options.allow_closed,
+                "file_status": find_strictest(context.index, context.period, None).status,
+                "lies_in": [holder.identifier for holder in context.index.list_holders(context.period)],
+                "definitions": [describe_definition(found) for found in definitions],
+                "registers": self._dump_registered(checked, slices),
+                "trace": {key: describe_choice(choice) for key, choice in choices.items()},
+            },
+        )
+        return Snapshot.from_document(self._make_document(context, choices, plan))
+
+    def _raise(self) -> None:
+        # What a retry may mend comes last: the first problem decides whether there is one.
+        ordered = sorted(dict.fromkeys(self.problems), key=lambda found: get_error_class(found.code).retryable)
+        raise_problems(ordered)
+
+    def _collect(self, error: RuntimeProviderError, role: str = "") -> None:
+        self.problems += [_adopt(problem, self.definition, role) for problem in error.problems]
+
+    # Status and period
+
+    def _check_status(self) -> None:
+        if self.is_offline and self.is_draft:
+            return
+        self.problems += check_runnable(self.catalog, self.definition, sandbox=self.options.sandbox)
+
+    def _make_context(self, identifier: str, run_timestamp: datetime) -> ResolveContext | None:
+        try:
+            index = get_project_periods(self.catalog, self.definition)
+            period = get_run_period(index, identifier, self.definition)
+        except RuntimeProviderError as error:
+            self._collect(error)
+            return None
+        rules = PeriodRules(self.options.allow_closed, self.options.require_begun, self.options.require_ended)
+        found = list_period_problems(index, period, rules, registry=self.registry, today=run_timestamp.date())
+        self.problems += [_adopt(problem, self.definition) for problem in found]
+        return ResolveContext(
+            self.catalog,
+            self.definition.model.name,
+            index,
+            period,
+            run_timestamp,
+            self.read_credential,
+            self.is_offline,
+        )
+
+    # Tables
+
+    def _choose_all(
+        self, checked: CheckedProject, context: ResolveContext, used: frozenset[str]
+    ) -> dict[str, TableChoice]:
+        """Choose version, resolver and locations of every table; for lookups that nothing reads, as far as it goes."""
+        choices: dict[str, TableChoice] = {}
+        for use in checked.tables:
+            try:
+                choices[use.key] = self._choose(use, context, is_read=use.key in used)
+            except RuntimeProviderError as error:
+                if use.key in used:
+                    self._collect(error, use.role)
+        return choices
+
+    def _choose(self, use: TableUse, context: ResolveContext, *, is_read: bool) -> TableChoice:
+        pin = pin_table(use, self.catalog, self.registry, offline=self.is_offline)
+        choice = self._choose_resolver(use)
+        if (
+            choice.definition is None
+            and choice.id == REGISTRY_RESOLVER_ID
+            and not self.is_offline
+            and pin.registered is None
+        ):
+            raise_problems([report_unregistered(pin)])
+        if not is_read:
+            return TableChoice(pin, choice, ResolvedTable(()))
+        resolved = self._resolve(pin, choice, context)
+        if self.locate is not None:
+            dataset = use.dataset.model
+            request = LocationRequest(use, dataset, pin.version, use.table, context.period, context.index)
+            resolved = replace(resolved, locations=self.locate(request, resolved.locations))
+        return TableChoice(pin, choice, resolved)
+
+    def _choose_resolver(self, use: TableUse) -> ResolverChoice:
+        if self.is_offline and not self.catalog.resolvers and use.dataset.model.resolver_id is None:
+            return ResolverChoice("scenario", 1, "system_default")
+        choice = choose_resolver(self.catalog, self.definition, use.dataset.model, use.location)
+        if choice.definition is not None:
+            self.resolvers[choice.id] = choice.definition
+        return choice
+
+    def _resolve(self, pin: Pin, choice: ResolverChoice, context: ResolveContext) -> ResolvedTable:
+        use, period = pin.use, context.period
+        if choice.definition is not None:
+            dataset = use.dataset.model.model_copy(update={"version": pin.version})
+            return resolve_table(context, choice.definition, dataset, use.table, use.location)
+        if pin.registered is None or self.is_offline:
+            location = PlanLocation(kind="memory", period=period.identifier)
+            return ResolvedTable((location,), (), period.level, (period.identifier,))
+        return locate_slices(pin.registered, context.index, period, use.location)
+
+    # Outputs
+
+    def _resolve_destinations(self, checked: CheckedProject) -> dict[int, PlanDestination]:
+        sandbox = (self.options.sandbox or DEFAULT_SANDBOX) if self.is_draft and not self.is_offline else None
+        try:
+            return resolve_destinations(checked, sandbox=sandbox)
+        except RuntimeProviderError as error:
+            place = self.definition.locate()
+            told = Problem("OUTPUT_002", "a destination's datasource has errors of its own", "see validate", place)
+            self._collect(error if error.problems else DefinitionError(told))
+            return {}
+
+    def _make_slices(self, checked: CheckedProject) -> dict[int, PlanSlice]:
+        if self.is_draft:
+            return {}
+        store = make_store_uri(self.options.slice_store)
+        slices = {}
+        for operation in checked.operations:
+            dataset = infer_output_schema(checked, operation.seq)
+            if dataset is not None:
+                prefix = f"{store}/{dataset.id}"
+                slices[operation.seq] = PlanSlice(dataset_id=dataset.id, dataset_name=dataset.name, uri_prefix=prefix)
+        return slices
+
+    def _dump_registered(self, checked: CheckedProject, slices: dict[int, PlanSlice]) -> dict[str, Any]:
+        found = {seq: infer_output_schema(checked, seq) for seq in slices}
+        return {
+            str(seq): {
+                "dataset_id": dataset.id,
+                "name": dataset.name,
+                "definition": dataset.model_dump(mode="json", by_alias=True, exclude={"version"}),
+            }
+            for seq, dataset in found.items()
+            if dataset is not None
+        }
+
+    def _check_replaced(
+        self, read: dict[str, TableChoice], destinations: dict[int, PlanDestination], period: Period
+    ) -> None:
+        if self.is_offline:
+            return
+        locations = [location for choice in read.values() for location in choice.resolved.locations]
+        found = list_replaced_sources(self.definition, destinations, locations, period.identifier, self.catalog.root)
+        self.problems += [_adopt(problem, self.definition) for problem in found]
+
+    # Credentials
+
+    def _check_credentials(self, choices: dict[str, TableChoice], destinations: dict[int, PlanDestination]) -> None:
+        if self.options.deploy_mode != "cluster" or self.is_offline:
+            return
+        places = [
+            (location.credential_ref, choice.pin.use.location)
+            for choice in choices.values()
+            for location in choice.resolved.locations
+        ]
+        by_seq = {operation.seq: index for index, operation in enumerate(self.definition.model.operations)}
+        places += [
+            (found.credential_ref, self.definition.locate("operations", by_seq[seq], "arguments", "destination"))
+            for seq, found in destinations.items()
+        ]
+        for reference, place in places:
+            if reference and not reference.startswith("env://"):
+                message = f"the credential '{reference}' cannot work in cluster mode"
+                hint = "use env://VARIABLE, a variable of the cluster's own secrets, or deploy mode client"
+                self.problems.append(_adopt(Problem("CATALOG_004", message, hint, place), self.definition))
+
+    # The document
+
+    def _make_document(self, context: ResolveContext, choices: dict[str, TableChoice], plan: Plan) -> dict[str, Any]:
+        project, period = self.definition.model, context.period
+        return {
+            "snapshot_version": SNAPSHOT_VERSION,
+            "run_id": self.options.run_id or str(uuid.uuid4()),
+            "run_timestamp": context.run_timestamp.replace(tzinfo=None).isoformat() + "Z",
+            "project": {
+                "id": project.id,
+                "name": project.name,
+                "version": project.version,
+                "digest": self.definition.digest,
+            },
+            "project_snapshot": hide_secrets(self.definition.raw),
+            "period": {
+                "identifier": period.identifier,
+                "level": period.level,
+                "start_date": period.start_date.isoformat(),
+                "end_date": period.end_date.isoformat(),
+            },
+            "as_of": (self.options.as_of or period.start_date).isoformat(),
+            "resolver_snapshot": describe_resolvers(choices),
+            "plan": plan.model_dump(mode="json", by_alias=True),
+        }
+
+
+def make_store_uri(store: str) -> str:
+    """Return a store's address: a URI as it is, a local folder as an absolute path."""
+    if holds_secret(store):
+        hint = "let the storage's own configuration hold it: the address is written into every snapshot"
+        raise DefinitionError(Problem("CATALOG_002", "the address of the slice store contains a password", hint))
+    return make_uri(Path(), store)
+
+
+def _to_utc(moment: datetime) -> datetime:
+    aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return aware.replace(microsecond=0)
+
+
+def _adopt(problem: Problem, project: Definition[Project], role: str = "") -> Problem:
+    """Return a problem as the project tells it: appends have codes of their own, and a place is always there."""
+    if role == "append" and problem.code.startswith(("RESOLVE_", "DATA_001")):
+        code = "APPEND_007" if problem.code.startswith("RESOLVE_") else "APPEND_008"
+        problem = replace(problem, code=code, message=f"{problem.code}: {problem.message}")
+    if problem.location.file is None:
+        place = project.locate()
+        problem = problem.at(file=place.file, line=place.line, column=place.column, source_line=place.source_line)
+    return problem if problem.location.project else problem.at(project=project.model.name)

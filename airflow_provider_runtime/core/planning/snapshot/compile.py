@@ -1,0 +1,244 @@
+"""From a checked project to the operations of a plan: SQL text, and marks that lead back to the YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from airflow_provider_runtime.core.catalog.definition import format_path
+from airflow_provider_runtime.core.errors import Location
+from airflow_provider_runtime.core.expr.checker import Checked
+from airflow_provider_runtime.core.expr.spark_sql import compile_equalities, compile_sql
+from airflow_provider_runtime.core.model.operation import OutputOperation
+from airflow_provider_runtime.core.model.plan import (
+    PlanAggregate,
+    PlanAppend,
+    PlanColumn,
+    PlanDelete,
+    PlanDestination,
+    PlanEquality,
+    PlanExpression,
+    PlanJoin,
+    PlanMark,
+    PlanOperation,
+    PlanOutput,
+    PlanSlice,
+    PlanUpdate,
+)
+from airflow_provider_runtime.core.planning.check.checked import (
+    CheckedExpression,
+    CheckedJoin,
+    CheckedOperation,
+    CheckedProject,
+    Path,
+    WorkingColumn,
+)
+from airflow_provider_runtime.core.planning.check.origins import find_origins
+from airflow_provider_runtime.core.planning.check.system_columns import list_temporal_columns
+from airflow_provider_runtime.core.planning.resolve.destinations import resolve_destination
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledOperations:
+    """The plan's operations, the marks that their SQL names, and the tables that they read."""
+
+    operations: tuple[PlanOperation, ...]
+    marks: dict[str, PlanMark]
+    used_tables: frozenset[str]
+
+
+@dataclass(slots=True)
+class _Compiler:
+    checked: CheckedProject
+    run_timestamp: datetime
+    table_keys: Mapping[str, str]
+    destinations: Mapping[int, PlanDestination]
+    slices: Mapping[int, PlanSlice]
+    marks: dict[str, PlanMark] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
+
+    def compile(self, operation: CheckedOperation) -> PlanOperation:
+        """Compile one operation."""
+        return {
+            "update": self._compile_update,
+            "aggregate": self._compile_aggregate,
+            "append": self._compile_append,
+            "delete": self._compile_delete,
+            "output": self._compile_output,
+        }[operation.operation.type](operation)
+
+    def _compile_update(self, operation: CheckedOperation) -> PlanOperation:
+        return PlanUpdate(
+            **self._compile_selection(operation),
+            assignments=self._compile_expressions(operation, operation.expressions),
+        )
+
+    def _compile_aggregate(self, operation: CheckedOperation) -> PlanOperation:
+        return PlanAggregate(
+            **self._compile_selection(operation),
+            group_by=operation.group_by,
+            aggregations=self._compile_expressions(operation, operation.expressions),
+        )
+
+    def _compile_append(self, operation: CheckedOperation) -> PlanOperation:
+        assert operation.source is not None
+        return PlanAppend(
+            **self._compile_shared(operation),
+            where=self._compile_where(operation, ("arguments", "source_selector")),
+            source=self._use(operation.source.key),
+            source_dataset_id=operation.source.dataset.model.id,
+            group_by=operation.group_by,
+            aggregations=self._compile_expressions(operation, operation.expressions),
+            columns=self._compile_expressions(operation, operation.filled),
+        )
+
+    def _compile_delete(self, operation: CheckedOperation) -> PlanOperation:
+        return PlanDelete(**self._compile_selection(operation))
+
+    def _compile_output(self, operation: CheckedOperation) -> PlanOperation:
+        model = operation.operation
+        assert isinstance(model, OutputOperation)
+        return PlanOutput(
+            **self._compile_selection(operation),
+            columns=make_plan_columns(operation.output_columns),
+            include_deleted=model.arguments.include_deleted,
+            write_mode=model.arguments.write_mode,
+            destination=self.destinations[operation.seq],
+            slice=self.slices.get(operation.seq),
+        )
+
+    def _compile_shared(self, operation: CheckedOperation) -> dict[str, Any]:
+        """Return what every operation of a plan has."""
+        return {
+            "type": operation.operation.type,
+            "seq": operation.seq,
+            "name": operation.operation.name,
+            "mark": self._mark(operation, ()),
+            "columns_after": make_plan_columns(operation.columns_after),
+        }
+
+    def _compile_selection(self, operation: CheckedOperation) -> dict[str, Any]:
+        """Return what an operation on rows of the working dataset has: a selector, and the joins that it needs."""
+        origins = find_origins(self.checked, operation, self.run_timestamp)
+        return {
+            **self._compile_shared(operation),
+            "where": self._compile_where(operation),
+            "origins": origins.seqs,
+            "picks_by_origin": origins.is_whole,
+            "joins": self._compile_joins(operation),
+            "where_aliases": _list_where_aliases(operation),
+        }
+
+    def _compile_where(self, operation: CheckedOperation, path: Path = ("selector",)) -> str | None:
+        if operation.where is None:
+            return None
+        return compile_sql(operation.where, run_timestamp=self.run_timestamp, mark=self._mark(operation, path))
+
+    def _compile_expressions(
+        self, operation: CheckedOperation, items: Iterable[CheckedExpression]
+    ) -> tuple[PlanExpression, ...]:
+        compiled = []
+        for item in items:
+            mark = self._mark(operation, item.path)
+            sql = compile_sql(item.checked, run_timestamp=self.run_timestamp, target=item.type, mark=mark)
+            compiled.append(PlanExpression(column=item.column, type=item.type.ddl, sql=sql, mark=mark))
+        return tuple(compiled)
+
+    def _compile_joins(self, operation: CheckedOperation) -> tuple[PlanJoin, ...]:
+        return tuple(self._compile_join(operation, join) for join in operation.joins)
+
+    def _compile_join(self, operation: CheckedOperation, join: CheckedJoin) -> PlanJoin:
+        mark = self._mark(operation, join.path, None if join.path else f"lookups.{join.alias}")
+        others = [other.condition for other in operation.joins if other is not join]
+        used = _list_alias_columns(join.alias, [*_list_expressions(operation), *others])
+        equalities = compile_equalities(join.condition, join.alias, run_timestamp=self.run_timestamp)
+        return PlanJoin(
+            alias=join.alias,
+            table=self._use(join.table.key),
+            columns=tuple(name for name in _list_table_columns(join) if name in used),
+            condition=compile_sql(join.condition, run_timestamp=self.run_timestamp, mark=mark),
+            equalities=tuple(PlanEquality(row=row, alias=alias) for row, alias in equalities),
+            key=_list_key(operation, join),
+            mark=mark,
+        )
+
+    def _use(self, key: str) -> str:
+        self.used.add(key)
+        return self.table_keys.get(key, key)
+
+    def _mark(self, operation: CheckedOperation, path: Path, name: str | None = None) -> str:
+        """Return the mark of a place, such as `10:assignments[0].expression`, and remember the place."""
+        place = self.checked.definition.locate("operations", operation.index, *path)
+        tail = name or format_path(path[1:] if path[:1] == ("arguments",) else path)
+        mark = f"{operation.seq}:{tail}" if tail else str(operation.seq)
+        self.marks[mark] = make_plan_mark(place, operation.seq)
+        return mark
+
+
+def compile_operations(
+    checked: CheckedProject,
+    *,
+    run_timestamp: datetime,
+    destinations: Mapping[int, PlanDestination] | None = None,
+    slices: Mapping[int, PlanSlice] | None = None,
+    table_keys: Mapping[str, str] | None = None,
+    sandbox: str | None = None,
+) -> CompiledOperations:
+    """Compile the operations of a project without errors.
+
+    `destinations` and `slices` are by the outputs' seq; without `destinations` they are resolved here, below `sandbox`
+    if that is given.
+    """
+    if destinations is None:
+        destinations = resolve_destinations(checked, sandbox=sandbox)
+    compiler = _Compiler(checked, run_timestamp, table_keys or {}, destinations, slices or {})
+    operations = tuple(compiler.compile(operation) for operation in checked.operations)
+    return CompiledOperations(operations, compiler.marks, frozenset({"input", *compiler.used}))
+
+
+def resolve_destinations(checked: CheckedProject, *, sandbox: str | None = None) -> dict[int, PlanDestination]:
+    """Return where every output goes, by seq."""
+    return {
+        operation.seq: resolve_destination(checked.catalog, checked.definition, operation.index, sandbox=sandbox)
+        for operation in checked.operations
+        if operation.operation.type == "output"
+    }
+
+
+def make_plan_columns(columns: Iterable[WorkingColumn]) -> tuple[PlanColumn, ...]:
+    """Return columns as the plan writes them."""
+    return tuple(PlanColumn(name=column.name, type=column.type.ddl, nullable=column.nullable) for column in columns)
+
+
+def make_plan_mark(place: Location, seq: int | None = None) -> PlanMark:
+    """Return a place as the plan writes it."""
+    return PlanMark(file=place.file, line=place.line, column=place.column, field=place.field, operation_seq=seq)
+
+
+def _list_expressions(operation: CheckedOperation) -> list[Checked]:
+    where = [] if operation.where is None else [operation.where]
+    return [*where, *(item.checked for item in operation.expressions)]
+
+
+def _list_alias_columns(alias: str, expressions: Iterable[Checked]) -> set[str]:
+    return {column for checked in expressions for name, column in checked.columns if name == alias}
+
+
+def _list_table_columns(join: CheckedJoin) -> list[str]:
+    """Return the columns of a joined table that expressions may use, in order."""
+    declared = [column.name for column in join.table.table.columns]
+    temporal = [name for name, _ in list_temporal_columns(join.table.table) if name not in declared]
+    return [*declared, *temporal]
+
+
+def _list_key(operation: CheckedOperation, join: CheckedJoin) -> tuple[str, ...]:
+    used = {column for alias, column in join.condition.columns if alias is None}
+    return tuple(column.name for column in operation.columns_after if column.name in used)
+
+
+def _list_where_aliases(operation: CheckedOperation) -> tuple[str, ...]:
+    if operation.where is None:
+        return ()
+    return tuple(join.alias for join in operation.joins if join.alias in operation.where.aliases)

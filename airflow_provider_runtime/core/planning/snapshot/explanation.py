@@ -1,0 +1,250 @@
+"""A project explained: for every operation its Spark SQL, the schema after it, and column lineage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypedDict
+
+from airflow_provider_runtime.core.model.plan import PlanAggregate, PlanAppend, PlanOperation, PlanOutput, PlanUpdate
+from airflow_provider_runtime.core.planning.check.checked import CheckedOperation, CheckedProject, WorkingColumn
+from airflow_provider_runtime.core.planning.check.validation import load_checked_project
+from airflow_provider_runtime.core.planning.snapshot.compile import CompiledOperations, compile_operations
+from airflow_provider_runtime.core.planning.snapshot.lineage import OperationLineage, trace_lineage
+
+
+class ColumnDocument(TypedDict):
+    """A column of a schema."""
+
+    name: str
+    type: str
+    nullable: bool
+    origin: str
+
+
+class OperationDocument(TypedDict):
+    """One operation, explained."""
+
+    seq: int
+    type: str
+    name: str
+    spark_sql: str
+    schema: list[ColumnDocument]
+    lineage: dict[str, list[str]]
+    conditions: list[str]
+    destination: str | None
+    registers: str | None
+
+
+class TableDocument(TypedDict):
+    """A table that the project reads."""
+
+    key: str
+    role: str
+    alias: str | None
+    dataset: str
+    version: int
+    table: str
+    temporal_mode: str
+
+
+class Explanation(TypedDict):
+    """A project, explained."""
+
+    project: str
+    version: int
+    period: str | None
+    tables: list[TableDocument]
+    schema: list[ColumnDocument]
+    operations: list[OperationDocument]
+
+
+def explain_project(root: Path, reference: str, period: str | None = None) -> Explanation:
+    """Explain a project of a catalog folder; raise its problems if it has any."""
+    checked = load_checked_project(root, reference)
+    timestamp = _find_timestamp(checked, period)
+    return make_explanation(checked, compile_operations(checked, run_timestamp=timestamp), period)
+
+
+def _find_timestamp(checked: CheckedProject, period: str | None) -> datetime:
+    """Return the start of the day after the period, or now."""
+    if period is None:
+        return datetime.now(UTC).replace(microsecond=0)
+    from airflow_provider_runtime.core.calendar.periods import make_period_index
+    from airflow_provider_runtime.core.calendar.run_period import get_moment_after
+
+    project = checked.definition.model
+    calendar = checked.catalog.find_calendar(project.calendar)
+    assert calendar is not None
+    found = make_period_index(calendar.model).get_period(period, project.level)
+    return get_moment_after(found)
+
+
+def make_explanation(checked: CheckedProject, compiled: CompiledOperations, period: str | None = None) -> Explanation:
+    """Explain a checked and compiled project."""
+    befores = [checked.input_columns, *(operation.columns_after for operation in checked.operations)]
+    operations = zip(checked.operations, compiled.operations, trace_lineage(checked), befores[:-1], strict=True)
+    return Explanation(
+        project=checked.definition.model.name,
+        version=checked.definition.model.version,
+        period=period,
+        tables=[
+            TableDocument(
+                key=use.key,
+                role=use.role,
+                alias=use.alias,
+                dataset=use.dataset.model.name,
+                version=use.dataset.model.version,
+                table=use.table.name,
+                temporal_mode=use.table.temporal_mode,
+            )
+            for use in checked.tables
+            if use.key in compiled.used_tables
+        ],
+        schema=_make_columns(checked.input_columns),
+        operations=[
+            _make_operation(plan, operation, lineage, _strip_marks(write_statement(plan, before), compiled.marks))
+            for operation, plan, lineage, before in operations
+        ],
+    )
+
+
+def _make_columns(columns: Iterable[WorkingColumn]) -> list[ColumnDocument]:
+    return [
+        ColumnDocument(name=column.name, type=str(column.type), nullable=column.nullable, origin=column.origin)
+        for column in columns
+    ]
+
+
+def _make_operation(
+    plan: PlanOperation, operation: CheckedOperation, lineage: OperationLineage, sql: str
+) -> OperationDocument:
+    return OperationDocument(
+        seq=plan.seq,
+        type=plan.type,
+        name=plan.name,
+        spark_sql=sql,
+        schema=_make_columns(operation.columns_after),
+        lineage={column: [str(source) for source in sorted(found)] for column, found in lineage.columns.items()},
+        conditions=[str(source) for source in sorted(lineage.conditions)],
+        destination=plan.destination.display if isinstance(plan, PlanOutput) else None,
+        registers=operation.registered_dataset,
+    )
+
+
+def _strip_marks(sql: str, marks: Iterable[str]) -> str:
+    for mark in marks:
+        sql = sql.replace(f"/*@{mark}*/", "")
+    return sql
+
+
+def write_statement(plan: PlanOperation, before: Iterable[WorkingColumn]) -> str:
+    """Return an operation as one Spark SQL query over the working rows `@w`; system columns are left out."""
+    known = frozenset(column.name for column in before)
+    lines = ["SELECT", ",\n".join(f"  {item}" for item in _list_items(plan, known))]
+    lines.append(f"FROM `{plan.source if isinstance(plan, PlanAppend) else 'working'}` AS `@w`")
+    lines += [f"LEFT JOIN `{join.table}` AS `@@{join.alias}` ON {join.condition}" for join in plan.joins]
+    conditions = [plan.where] if plan.where and not isinstance(plan, PlanUpdate) and plan.type != "delete" else []
+    sees_deleted = isinstance(plan, PlanAppend) or (isinstance(plan, PlanOutput) and plan.include_deleted)
+    if not isinstance(plan, PlanUpdate) and plan.type != "delete" and not sees_deleted:
+        conditions.insert(0, "NOT `@w`.`_deleted`")
+    if conditions:
+        lines.append("WHERE " + " AND ".join(f"({text})" for text in conditions))
+    if isinstance(plan, PlanAggregate | PlanAppend) and plan.group_by:
+        lines.append("GROUP BY " + ", ".join(f"`@w`.`{name}`" for name in plan.group_by))
+    return "\n".join(lines)
+
+
+def _list_items(plan: PlanOperation, known: frozenset[str]) -> list[str]:
+    selected = "NOT `@w`.`_deleted`" + (f" AND ({plan.where})" if plan.where else "")
+    if isinstance(plan, PlanUpdate):
+        items = ["`@w`.*"]
+        for item in plan.assignments:
+            old = f"`@w`.`{item.column}`" if item.column in known else "NULL"
+            items.append(f"CASE WHEN {selected} THEN {item.sql} ELSE {old} END AS `{item.column}`")
+        return items
+    if isinstance(plan, PlanOutput):
+        return [f"`@w`.`{column.name}`" for column in plan.columns]
+    if isinstance(plan, PlanAggregate):
+        return [*(f"`@w`.`{name}`" for name in plan.group_by), *(f"{i.sql} AS `{i.column}`" for i in plan.aggregations)]
+    if isinstance(plan, PlanAppend):
+        if plan.aggregations:
+            groups = [f"`@w`.`{name}`" for name in plan.group_by]
+            return [*groups, *(f"{item.sql} AS `{item.column}`" for item in plan.aggregations)]
+        return [f"{item.sql} AS `{item.column}`" for item in plan.columns]
+    return ["`@w`.*", f"`@w`.`_deleted` OR ({selected}) AS `_deleted`"]
+
+
+def render_text(explanation: Explanation) -> str:
+    """Write an explanation for a person."""
+    blocks = [f"project {explanation['project']} version {explanation['version']}"]
+    blocks.append("\n".join(["reads", *(_describe_table(table) for table in explanation["tables"])]))
+    before = {column["name"]: column["type"] for column in explanation["schema"]}
+    blocks.append("\n".join(["columns", *_describe_columns(explanation["schema"])]))
+    for operation in explanation["operations"]:
+        blocks.append(_describe_operation(operation, before))
+        before = {column["name"]: column["type"] for column in operation["schema"]}
+    return "\n\n".join(blocks)
+
+
+def _describe_table(table: TableDocument) -> str:
+    alias = f" as {table['alias']}" if table["alias"] else ""
+    return (
+        f"  {table['key']}: {table['dataset']} version {table['version']}, table {table['table']}{alias},"
+        f" {table['temporal_mode']}"
+    )
+
+
+def _describe_columns(columns: list[ColumnDocument]) -> list[str]:
+    width = max(len(column["name"]) for column in columns)
+    return [
+        f"  {column['name']:<{width}}  {column['type']}{'' if column['nullable'] else ' not null'}"
+        for column in columns
+        if column["origin"] != "system"
+    ]
+
+
+def _describe_operation(operation: OperationDocument, before: Mapping[str, str]) -> str:
+    lines = [f"{operation['seq']} {operation['type']}: {operation['name']}"]
+    if operation["destination"]:
+        registers = f", registered as {operation['registers']}" if operation["registers"] else ""
+        lines.append(f"  to {operation['destination']}{registers}")
+    lines += [f"  | {line}" for line in operation["spark_sql"].splitlines()]
+    lines.append("  schema after it")
+    lines += [
+        f"  {'+' if line.split()[0] not in before else ' '} {line.strip()}"
+        for line in _describe_columns(operation["schema"])
+    ]
+    shown = {name: sources for name, sources in operation["lineage"].items() if sources}
+    if shown:
+        lines.append("  lineage")
+        lines += [f"    {name} <- {', '.join(sources)}" for name, sources in shown.items()]
+    return "\n".join(lines)
+
+
+def render_mermaid(explanation: Explanation) -> str:
+    """Draw tables, operations and destinations as a mermaid flowchart."""
+    lines = ["flowchart LR"]
+    for number, table in enumerate(explanation["tables"]):
+        lines.append(f'  t{number}[("{_quote(table["dataset"])} v{table["version"]}")]')
+    previous = "t0"
+    for operation in explanation["operations"]:
+        node = f"op{operation['seq']}"
+        label = f"{operation['seq']} {operation['type']}<br/>{_quote(operation['name'])}"
+        lines += [f'  {node}["{label}"]', f"  {previous} --> {node}"]
+        for number, table in enumerate(explanation["tables"]):
+            if f"`{table['key']}` AS " in operation["spark_sql"]:
+                lines.append(f"  t{number} -->|{_quote(table['alias'] or 'rows')}| {node}")
+        if operation["type"] == "output":
+            lines += [f'  out{operation["seq"]}[/"{_quote(operation["destination"] or "")}"/]']
+            lines.append(f"  {node} --> out{operation['seq']}")
+        previous = node
+    return "\n".join(lines)
+
+
+def _quote(text: str) -> str:
+    """Return a text that cannot end a label or be read as markup."""
+    for character, written in (("&", "#amp;"), ('"', "#quot;"), ("<", "#lt;"), (">", "#gt;"), ("|", "#124;")):
+        text = text.replace(character, written)
+    return " ".join(text.split())

@@ -1,0 +1,1 @@
+"""The life of a run, the same for command line and Airflow."""

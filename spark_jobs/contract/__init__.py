@@ -1,0 +1,1 @@
+"""What planning and job agree on; needs the standard library only."""

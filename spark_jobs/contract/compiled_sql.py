@@ -1,0 +1,178 @@
+"""What a snapshot may hold: SQL that the expression language compiles to, and places to read from and write to.
+
+Spark SQL can call any Java method and read any file, and databases can be asked to run code when they are connected to.
+A snapshot that was not made by this program could ask for that, so every text of SQL in it is taken apart, and anything
+that the compiler never writes is refused, as are options that hold statements or name classes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from spark_jobs.contract.options import moves_files, runs_code
+from spark_jobs.errors import shorten
+
+if TYPE_CHECKING:
+    from spark_jobs.snapshot import Destination, Location, Plan
+
+_TOKEN = re.compile(
+    r"\s+|/\*@[^*/]*\*/"
+    r"|(?P<name>`(?:[^`]|``)*`)|(?P<text>'(?:[^'\\]|\\.)*')|(?P<word>[A-Za-z_]\w*)"
+    r"|[0-9]+(?:\.[0-9]+)?(?:BD|L)?(?!\w)|->|(?P<sign>[()\[\],.+\-*/%<>=~!])"
+    r"|(?P<foreign>.{1,40})",
+    re.DOTALL | re.ASCII,
+)
+_TYPE = re.compile(r"string|bigint|boolean|date|timestamp|decimal\([0-9]{1,2},[0-9]{1,2}\)", re.IGNORECASE)
+CALLABLE = frozenset({
+    "abs", "array", "cast", "ceil", "coalesce", "concat", "contains", "count", "date_from_unix_date", "datediff", "day",
+    "decimal", "floor", "greatest", "hex", "if", "least", "left", "length", "lower", "max", "min", "month",
+    "named_struct", "nullif", "replace", "right", "rtrim", "sum", "timestamp_micros", "transform", "translate", "trim",
+    "try_divide", "try_mod", "unhex", "unix_date", "unix_micros", "upper", "year",
+    "and", "between", "case", "div", "else", "in", "is", "not", "null", "or", "then", "when",
+})  # fmt: skip
+"""Words that may stand before an opening bracket: functions, and operators with something in brackets behind them."""
+_MARKS_OF_COMMENTS = frozenset({"--", "/*", "*/"})
+_DEEPEST_BRACKETS = 2000
+"""More than an expression of the deepest nesting that the language allows compiles to; Spark's parser is recursive."""
+_ALIAS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LITERALS = frozenset({"date", "timestamp_ltz"})
+_NO_TABLE_NAME = re.compile(r"[()'\";`\[\]\\,*\s]|--")
+_NO_FORMATS_OF_FILES = frozenset({"jdbc", "kafka", "socket"})
+_FORMATS_KNOWN = frozenset({"parquet", "csv", "json", "orc", "jdbc"})
+"""Spark takes them in any case, this job tells them apart by their small letters."""
+DATABASES = (
+    "as400", "clickhouse", "db2", "exa", "mariadb", "mysql", "netezza", "oracle", "postgresql", "presto", "redshift",
+    "sap", "snowflake", "sqlserver", "sybase", "teradata", "trino", "vertica",
+)  # fmt: skip
+"""Databases that are servers. Others run inside the job, or hand the URL on to any driver that there is."""
+_SERVER = re.compile(rf"jdbc:(?:{'|'.join(DATABASES)}):", re.IGNORECASE)
+_DIRECTORY = re.compile(r"\b(?:ldaps?|rmi|iiop|corbaname|jndi|java):", re.IGNORECASE)
+_FORBIDDEN = frozenset({"select", "from", "table", "values", "with"})
+
+
+def check_plan(plan: Plan) -> None:
+    """Raise ValueError for SQL, types and places that could do more than a project can."""
+    for place in _list_places(plan):
+        if (reason := _find_code(place)) is not None:
+            raise ValueError(reason)
+    for location in _list_locations(plan):
+        # Names of tables that are written are quoted, those that are read go to the database as they are.
+        names = [location.table or "", *_get_options(location, "schema")]
+        for name in names if location.kind == "jdbc" else ():
+            if _NO_TABLE_NAME.search(name):
+                raise ValueError(f"it holds a table that is no name: {shorten(name, 80)}")
+    for operation in plan.operations:
+        for join in operation.joins:
+            if not _ALIAS.fullmatch(join.alias):
+                raise ValueError(f"it holds an alias that is no name: {shorten(join.alias, 80)}")
+    for sql in _list_sql(plan):
+        if (reason := find_foreign_part(sql)) is not None:
+            raise ValueError(f"it holds SQL that no expression compiles to: {shorten(reason, 80)}")
+    for name in _list_types(plan):
+        if not _TYPE.fullmatch(name):
+            raise ValueError(f"it holds an unknown type: {shorten(name, 80)}")
+
+
+def _find_code(place: Location | Destination) -> str | None:
+    """Return why connecting to a place could run code; None when it cannot."""
+    urls = _get_options(place, "url")
+    if len({name.lower() for name in place.options}) < len(place.options):
+        return "two options that differ only in case are refused"
+    for name, value in place.options.items():
+        if runs_code(name, value):
+            return f"the option '{shorten(name, 80)}' is refused: it may hold a statement or name a class to be run"
+        if moves_files(name):
+            return f"the option '{shorten(name, 80)}' is refused: it would move files"
+    if place.format and not _is_format(place):
+        return f"it holds an unknown format: {shorten(place.format, 80)}"
+    for url in urls:
+        if (place.kind == "jdbc" or "jdbc:" in url.lower()) and not _SERVER.match(url):
+            return f"the database of {shorten(url, 80)} is refused; known are {', '.join(DATABASES)}"
+        if _DIRECTORY.search(unquote(url)):
+            return f"a database that a directory is asked for is refused: {shorten(url, 80)}"
+    return None
+
+
+def _get_options(place: Location | Destination, name: str) -> list[str]:
+    """Return the values of an option: Spark takes no notice of the case of its name."""
+    return [value for key, value in place.options.items() if key.strip().lower() == name]
+
+
+def _is_format(place: Location | Destination) -> bool:
+    """A name with dots would be taken for a class, and strict reading asks for the names in small letters."""
+    name, lower = place.format, place.format.lower()
+    if not (name.isascii() and name.isalnum()) or (lower in _FORMATS_KNOWN and name != lower):
+        return False
+    return place.kind == name or (place.kind == "files" and lower not in _NO_FORMATS_OF_FILES)
+
+
+def find_foreign_part(sql: str) -> str | None:
+    """Return the first part of a text of SQL that the compiler never writes; None when there is none."""
+    before, before_kind = "", None
+    end = depth = 0
+    for match in split_sql(sql):
+        token, kind = match.group(), match.lastgroup
+        lowered = before.lower()
+        depth += (token == "(") - (token == ")")
+        if (
+            kind == "foreign"
+            or (token == "(" and before_kind == "name")
+            or (token == "(" and before_kind == "word" and lowered not in CALLABLE)
+            or (kind == "text" and before_kind == "word" and lowered not in _LITERALS | CALLABLE)
+            or (kind == "word" and token.lower() in _FORBIDDEN)
+            or (end == match.start() and before[-1:] + token[:1] in _MARKS_OF_COMMENTS)
+            or depth > _DEEPEST_BRACKETS
+        ):
+            return token if kind == "foreign" else before + token
+        before, before_kind, end = token, kind, match.end()
+    return None
+
+
+def split_sql(sql: str) -> Iterator[re.Match[str]]:
+    """Return the tokens of SQL without blanks and comments; their groups tell names, texts, words and signs.
+
+    What is none of these ends the text, as the group `foreign`.
+    """
+    for match in _TOKEN.finditer(sql):
+        if match.lastgroup is not None or not (match.group()[0].isspace() or match.group().startswith("/*")):
+            yield match
+        if match.lastgroup == "foreign":
+            return
+
+
+def _list_locations(plan: Plan) -> Iterator[Location]:
+    for table in plan.tables.values():
+        yield from table.locations
+
+
+def _list_places(plan: Plan) -> Iterator[Location | Destination]:
+    yield from _list_locations(plan)
+    for operation in plan.operations:
+        if operation.type == "output":
+            yield operation.destination  # type: ignore[union-attr]
+
+
+def _list_sql(plan: Plan) -> Iterator[str]:
+    for operation in plan.operations:
+        if operation.where is not None:
+            yield operation.where
+        for join in operation.joins:
+            yield join.condition
+            for equality in join.equalities:
+                yield equality.row
+                yield equality.alias
+        for group in ("assignments", "aggregations", "columns"):
+            yield from (item.sql for item in getattr(operation, group, ()) if hasattr(item, "sql"))
+
+
+def _list_types(plan: Plan) -> Iterator[str]:
+    for table in plan.tables.values():
+        yield from (column.type for column in table.columns)
+    yield from (column.type for column in plan.input_columns)
+    for operation in plan.operations:
+        yield from (column.type for column in operation.columns_after)
+        for group in ("assignments", "aggregations", "columns"):
+            yield from (item.type for item in getattr(operation, group, ()))

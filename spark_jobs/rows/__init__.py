@@ -1,0 +1,1 @@
+"""What works on rows: the working dataset, joins, operations."""

@@ -1,0 +1,416 @@
+"""Executes a plan: loads, walks through the operations, and stages the outputs where they stand.
+
+One projection for each operation, built from SQL text. The working dataset is a few frames whose union it is; rows
+that an aggregate makes are computed once and kept, so that the plan grows by one scan and not by doubling.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from spark_jobs.errors import JobError, shorten
+from spark_jobs.report import OperationReport
+from spark_jobs.rows.flags import DELETED_BEFORE, MATCHED, added_flag, touched_flag
+from spark_jobs.rows.joins import JoinCheck, JoinSide, TouchedRows, find_touched_rows, list_match_columns
+from spark_jobs.rows.matches import find_double_match
+from spark_jobs.rows.operations.aggregate import group_rows
+from spark_jobs.rows.operations.append import read_source_rows
+from spark_jobs.rows.operations.delete import delete_rows
+from spark_jobs.rows.operations.output import select_output
+from spark_jobs.rows.operations.update import list_fallible, update_rows
+from spark_jobs.rows.plan_reading import needs_row_ids
+from spark_jobs.rows.row_ids import POSITION, find_repeated, hash_keys
+from spark_jobs.rows.staging import Staging, add_columns
+from spark_jobs.rows.system_columns import (
+    complete_loaded_rows,
+    complete_new_rows,
+    format_timestamp,
+    name_values,
+    pick_unchanging,
+)
+from spark_jobs.rows.working import (
+    WORKING,
+    Part,
+    WorkingDataset,
+    union,
+)
+from spark_jobs.snapshot import (
+    AggregateOperation,
+    AnyOperation,
+    AppendOperation,
+    DeleteOperation,
+    Join,
+    OutputOperation,
+    Snapshot,
+    UpdateOperation,
+    name_table,
+)
+from spark_jobs.sources import Credentials, LoadedTable, SourceContext, load_table
+from spark_jobs.sources.columns import quote_name
+from spark_jobs.sources.moments import Moments
+from spark_jobs.sources.sizes import choose_join_strategy
+from spark_jobs.sources.splits import SPLIT_SETTING, spread_files
+from spark_jobs.spark.session import configure_session
+from spark_jobs.spark.translation import is_double_match, translate
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from spark_jobs.sinks.protocol import Sinks, StagedOutput
+
+MOST_OPENED_AT_ONCE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionReport:
+    """What an execution did, before anything is published."""
+
+    operations: tuple[OperationReport, ...]
+    outputs: tuple[StagedOutput, ...]
+    rows_in: int | None
+
+
+def refuse_credentials(reference: str) -> Mapping[str, str]:
+    """Stand in for a source of credentials where there is none."""
+    raise JobError("CATALOG_004", f"there are no credentials for {reference} here")
+
+
+def execute(
+    spark: SparkSession,
+    snapshot: Snapshot,
+    sinks: Sinks,
+    *,
+    credentials: Credentials = refuse_credentials,
+    progress: Callable[[OperationReport], None] | None = None,
+) -> ExecutionReport:
+    """Execute a snapshot's operations and stage its outputs; every failure is a JobError."""
+    configure_session(spark)
+    execution = Execution(spark, snapshot, sinks, credentials, progress or (lambda _: None))
+    try:
+        return execution.run()
+    except Exception as error:
+        raise execution.explain(error) from error
+    finally:
+        execution.release()
+
+
+class Execution:
+    """One walk through a plan."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        snapshot: Snapshot,
+        sinks: Sinks,
+        credentials: Credentials,
+        progress: Callable[[OperationReport], None],
+    ) -> None:
+        self._spark = spark
+        self._snapshot = snapshot
+        self._plan = snapshot.plan
+        self._sinks = sinks
+        self._progress = progress
+        self._moments = Moments(spark)
+        self._sources = SourceContext(
+            spark, snapshot.period.identifier, snapshot.as_of, credentials, self._moments, needs_row_ids(self._plan)
+        )
+        # Rows that operations make have all columns from the start: rows of one form share their generated code.
+        self._columns_at_end = self._plan.operations[-1].columns_after
+        self._timestamp = format_timestamp(snapshot)
+        self._token = uuid.uuid4().hex[:12]
+        self._loaded: dict[str, LoadedTable] = {}
+        self._sides: dict[int, JoinSide] = {}
+        self._strategies: dict[tuple[str, tuple[str, ...]], str] = {}
+        self._checks: list[JoinCheck] = []
+        self._kept: list[DataFrame] = []
+        self._outputs: list[StagedOutput] = []
+        self._seconds: dict[int, float] = {}
+        self._written: dict[int, int] = {}
+        self._has_spread = False
+
+    def run(self) -> ExecutionReport:
+        """Execute all operations in order."""
+        self._sinks.begin()
+        self._load_tables()
+        working = self._load_input()
+        staging = Staging(self._spark, self._sinks, all(table.is_small for table in self._loaded.values()))
+        for ordinal, operation in enumerate(self._plan.operations, start=1):
+            begin = time.monotonic()
+            early = staging.rest(working, self._plan.operations[ordinal - 1 :])
+            if early is not None:
+                self._note_staged(early)
+            self._apply(working, operation, ordinal)
+            self._seconds[operation.seq] = time.monotonic() - begin
+            self._progress(self._report_operation(working, operation))
+        self._settle(working)
+        return ExecutionReport(self._report(working), tuple(self._outputs), working.counts.get(added_flag(0)))
+
+    def explain(self, error: Exception) -> JobError:
+        """Return what went wrong in terms of the project."""
+        if isinstance(error, JobError):
+            return error
+        if is_double_match(error):
+            found = find_double_match(self._checks)
+            if found is not None:
+                return found
+        return translate(error, self._plan)
+
+    def release(self) -> None:
+        """Let go of everything that was kept in the session, and of the databases."""
+        self._moments.close()
+        for frame in self._kept:
+            frame.unpersist()
+        for side in self._sides.values():
+            self._spark.catalog.dropTempView(side.view)
+        if self._has_spread:
+            self._spark.conf.unset(SPLIT_SETTING)
+
+    def _load_tables(self) -> None:
+        """Open all tables at once: most of the time goes into asking file systems and databases what is there."""
+        with ThreadPoolExecutor(max_workers=MOST_OPENED_AT_ONCE) as pool:
+            opening: dict[str, Future[LoadedTable]] = {}
+            opened: dict[str, Future[LoadedTable]] = {}
+            for key in self._list_used_tables():
+                table = self._plan.tables[key]
+                # Joins of one dataset differ in where the project names it.
+                content = repr(replace(table, mark=""))
+                if content not in opening:
+                    opening[content] = pool.submit(load_table, self._sources, table)
+                opened[key] = opening[content]
+        failures = [future.exception() for future in opening.values()]
+        problems = [problem for failure in failures if isinstance(failure, JobError) for problem in failure.problems]
+        if problems:
+            raise JobError.of(problems)
+        self._loaded = {key: future.result() for key, future in opened.items()}
+
+    def _list_used_tables(self) -> list[str]:
+        keys = [self._plan.input]
+        for operation in self._plan.operations:
+            keys.extend(join.table for join in operation.joins)
+            if isinstance(operation, AppendOperation):
+                keys.append(operation.source)
+        return list(dict.fromkeys(keys))
+
+    def _load_input(self) -> WorkingDataset:
+        loaded = self._loaded[self._plan.input]
+        self._has_spread = spread_files(self._spark, loaded.files)
+        if "_row_id" in loaded.kept:
+            self._refuse_repeated_ids(loaded)
+        values = complete_loaded_rows(loaded, self._snapshot, self._plan.input_columns)
+        flags = {added_flag(0): "TRUE"}
+        if "_deleted" in loaded.kept:
+            flags[DELETED_BEFORE] = "`@w`.`_deleted`"
+        working = WorkingDataset([], self._plan.input_columns)
+        position = f"`@w`.{quote_name(POSITION)}"
+        made = [*name_values(values), *working.register.add((), flags).columns, position]
+        frame = loaded.frame.alias(WORKING).selectExpr(*made)
+        depth = 0 if loaded.is_file_scan else 1
+        unchanging = pick_unchanging(values)
+        origins = frozenset({0})
+        working.append(Part(frame, frozenset(values), origins, tuple(flags), depth=depth, unchanging=unchanging))
+        return working
+
+    def _refuse_repeated_ids(self, loaded: LoadedTable) -> None:
+        repeated = find_repeated(loaded.frame.select("_row_id"))
+        if repeated is not None:
+            raise JobError(
+                "DATA_003",
+                f"{name_table(loaded.table)}: more than one row has the _row_id {shorten(repeated, 80)}",
+                hint="row ids that a source brings along must be unique",
+                mark=loaded.table.mark,
+                column="_row_id",
+            )
+
+    def _apply(self, working: WorkingDataset, operation: AnyOperation, ordinal: int) -> None:
+        if isinstance(operation, UpdateOperation):
+            self._update(working, operation)
+        elif isinstance(operation, DeleteOperation):
+            self._delete(working, operation)
+        elif isinstance(operation, AggregateOperation):
+            self._aggregate(working, operation, ordinal)
+        elif isinstance(operation, AppendOperation):
+            self._append(working, operation, ordinal)
+        else:
+            self._output(working, operation)
+        known = {column.name for column in working.columns}
+        new = [column for column in operation.columns_after if column.name not in known]
+        working.parts = [add_columns(part, new) for part in working.parts]
+        working.columns = operation.columns_after
+
+    def _update(self, working: WorkingDataset, operation: UpdateOperation) -> None:
+        part = working.take(operation, 1 + len(operation.assignments) + len(operation.joins))
+        if part is None:
+            working.counts[touched_flag(operation.seq)] = 0
+            return
+        rows = self._touch(part.frame, operation)
+        # Without a selector it touches whatever is there, which other counts tell.
+        new = {} if operation.where is None else {rows.flag: rows.touched}
+        if rows.aliases:
+            new[MATCHED] = " OR ".join(f"`@w`.{quote_name(alias)} IS NOT NULL" for alias in rows.aliases)
+        flags = working.register.add(part.flags, new)
+        frame = update_rows(rows, operation, self._timestamp, flags, part)
+        assigned = [item.column for item in operation.assignments]
+        checked = tuple(dict.fromkeys((*part.checked, *list_fallible(operation.assignments))))
+        columns = part.columns | {*assigned}
+        held = tuple(dict.fromkeys((*part.flags, *new)))
+        working.append(replace(part, frame=frame, columns=columns, flags=held, checked=checked))
+
+    def _delete(self, working: WorkingDataset, operation: DeleteOperation) -> None:
+        part = working.take(operation, 1 + len(operation.joins))
+        if part is None:
+            working.counts[touched_flag(operation.seq)] = 0
+            return
+        rows = self._touch(part.frame, operation)
+        flags = working.register.add(part.flags, {rows.flag: rows.touched})
+        frame = delete_rows(rows, self._timestamp, flags)
+        working.append(replace(part, frame=frame, flags=(*part.flags, rows.flag)))
+
+    def _aggregate(self, working: WorkingDataset, operation: AggregateOperation, ordinal: int) -> None:
+        touched = [working.drop_flags(part) for part in working.parts if operation.may_touch(part.origins)]
+        rows = self._touch(union(touched or [working.take_none()]), operation)
+        groups = group_rows(rows.frame.alias(WORKING).where(rows.touched), operation.group_by, operation.aggregations)
+        keys = [quote_name(name) for name in operation.group_by]
+        numbered = groups.selectExpr("*", f"{self._hash(keys, operation.seq)} AS {quote_name(POSITION)}")
+        source = self._snapshot.input_table.dataset_id
+        self._add(working, operation, self._keep(numbered), ordinal, source, operation.group_by, is_kept=True)
+
+    def _append(self, working: WorkingDataset, operation: AppendOperation, ordinal: int) -> None:
+        source = self._loaded[operation.source].frame
+        rows = read_source_rows(source, operation, self._salt(operation.seq))
+        is_kept = bool(operation.group_by)
+        if is_kept:
+            rows = self._keep(rows)
+        periods = [name for name in rows.columns if name.startswith("_period")]
+        self._add(working, operation, rows, ordinal, operation.source_dataset_id, periods, is_kept=is_kept)
+
+    def _keep(self, frame: DataFrame) -> DataFrame:
+        """Return rows that are computed once and kept from then on: the plan of what they came from ends here."""
+        kept = frame.localCheckpoint(eager=False)
+        self._kept.append(kept)
+        return kept
+
+    def _add(
+        self,
+        working: WorkingDataset,
+        operation: AggregateOperation | AppendOperation,
+        rows: DataFrame,
+        ordinal: int,
+        source_dataset: str,
+        grouped: Sequence[str],
+        *,
+        is_kept: bool,
+    ) -> None:
+        """Add rows, with their flag."""
+        columns = complete_new_rows(
+            rows,
+            self._snapshot,
+            self._columns_at_end,
+            seq=operation.seq,
+            ordinal=ordinal,
+            source_dataset=source_dataset,
+            grouped=grouped,
+        )
+        flags = working.register.add((), {added_flag(operation.seq): "TRUE"})
+        frame = rows.alias(WORKING).selectExpr(*columns, *flags.columns)
+        names = [column.name for column in self._columns_at_end]
+        checked = () if is_kept else tuple(names)
+        origins = frozenset({operation.seq})
+        working.append(Part(frame, frozenset(names), origins, (added_flag(operation.seq),), checked, is_kept=is_kept))
+
+    def _output(self, working: WorkingDataset, operation: OutputOperation) -> None:
+        rest = [
+            index
+            for index, part in enumerate(working.parts)
+            if part.staged_for != operation.seq and operation.may_touch(part.origins)
+        ]
+        if not rest and any(output.seq == operation.seq for output in self._outputs):
+            return
+        observed = working.observe(operation.columns)
+        frames = observed.frames(rest) or [working.take_none()]
+        rows = self._touch(union(frames), operation, see_deleted=operation.include_deleted)
+        selected = select_output(rows.frame.alias(WORKING).where(rows.touched), operation)
+        self._note_staged(self._sinks.stage(operation, selected))
+        observed.record(rest)
+
+    def _note_staged(self, staged: StagedOutput) -> None:
+        self._outputs.append(staged)
+        self._written[staged.seq] = self._written.get(staged.seq, 0) + staged.rows
+
+    def _settle(self, working: WorkingDataset) -> None:
+        """Compute what no output has: an operation that must fail fails, read or not, and all rows are counted."""
+        observed = working.observe(working.columns)
+        rest = [index for index, (_, observation) in enumerate(observed.observed) if observation is not None]
+        if rest:
+            union(observed.frames(rest)).write.format("noop").mode("overwrite").save()
+            observed.record(rest)
+
+    def _touch(self, frame: DataFrame, operation: AnyOperation, *, see_deleted: bool = False) -> TouchedRows:
+        sides = {join.alias: self._choose_strategy(join, self._open_side(join.table)) for join in operation.joins}
+        rows = find_touched_rows(frame, operation, sides, see_deleted=see_deleted)
+        self._checks.extend(rows.checks)
+        return rows
+
+    def _open_side(self, key: str) -> JoinSide:
+        loaded = self._loaded[key]
+        if id(loaded) not in self._sides:
+            view = f"runtime_{self._token}_{len(self._sides)}"
+            loaded.frame.drop(POSITION).createOrReplaceTempView(view)
+            types = {column.name: column.type for column in loaded.columns}
+            self._sides[id(loaded)] = JoinSide(view, types, "BROADCAST" if loaded.is_small else None)
+        return self._sides[id(loaded)]
+
+    def _choose_strategy(self, join: Join, side: JoinSide) -> JoinSide:
+        if side.strategy is not None or not join.equalities:
+            return side
+        columns = list_match_columns(join)
+        if (side.view, columns) not in self._strategies:
+            self._strategies[side.view, columns] = choose_join_strategy(self._spark, side.view, columns)
+        return replace(side, strategy=self._strategies[side.view, columns])
+
+    def _hash(self, keys: list[str], seq: int) -> str:
+        return hash_keys(keys, self._salt(seq))
+
+    def _salt(self, seq: int) -> str:
+        return f"{self._snapshot.project.id}:{seq}"
+
+    def _report(self, working: WorkingDataset) -> tuple[OperationReport, ...]:
+        return tuple(self._report_operation(working, operation) for operation in self._plan.operations)
+
+    def _report_operation(self, working: WorkingDataset, operation: AnyOperation) -> OperationReport:
+        """Counts are None as long as no action has told them."""
+        return OperationReport(
+            operation.seq,
+            operation.type,
+            operation.name,
+            self._count_affected(working.counts, operation),
+            self._count_after(working.counts, operation.seq),
+            round(self._seconds.get(operation.seq, 0.0), 3),
+        )
+
+    def _count_affected(self, counts: Mapping[str, int], operation: AnyOperation) -> int | None:
+        if isinstance(operation, OutputOperation):
+            return self._written.get(operation.seq)
+        if isinstance(operation, AggregateOperation | AppendOperation):
+            return counts.get(added_flag(operation.seq))
+        if isinstance(operation, UpdateOperation) and operation.where is None:
+            return self._count_after(counts, operation.seq)
+        return counts.get(touched_flag(operation.seq))
+
+    def _count_after(self, counts: Mapping[str, int], seq: int) -> int | None:
+        total = counts.get(added_flag(0))
+        if total is None:
+            return None
+        total -= counts.get(DELETED_BEFORE, 0)
+        for operation in self._plan.operations:
+            if operation.seq > seq or isinstance(operation, OutputOperation | UpdateOperation):
+                continue
+            affected = self._count_affected(counts, operation)
+            if affected is None:
+                return None
+            total += -affected if isinstance(operation, DeleteOperation) else affected
+        return total

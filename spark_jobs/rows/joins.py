@@ -1,0 +1,228 @@
+"""Joins that cannot multiply rows, and the rows that an operation touches.
+
+A join is a correlated scalar subquery, which Spark plans as a hash join that fails on a second match: no row is ever
+doubled, and no pass is needed to know it. The flag that says whether a row is touched stands inside the subquery, so
+that doubles which no touched row meets do not matter. The match arrives as one struct named like the alias, so that
+`` `@@fx`.`rate` `` means the same in compiled expressions before and after.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions
+
+from spark_jobs.errors import raise_sql
+from spark_jobs.rows.flags import touched_flag
+from spark_jobs.rows.working import WORKING
+from spark_jobs.sources.columns import quote_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from spark_jobs.snapshot import Join, Operation
+
+DELETED = "`@w`.`_deleted`"
+EMPTY_STRUCT_FIELD = "@none"
+RIGHT = "@right"
+LONGEST_REPEATED_CONDITION = 300
+BARRIER = "spark_partition_id() >= 0"
+"""Always TRUE, which the optimizer does not know: later filters and projections stay above the join, and do not take
+its subquery along, which would join again or, inside the condition of another subquery, leave no valid plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinSide:
+    """The right side of a join: a view, the types of its columns, and how to join it."""
+
+    view: str
+    types: dict[str, str]
+    strategy: str | None
+    """BROADCAST or SHUFFLE_HASH."""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinCheck:
+    """What is needed to find a row with more than one match after a run has failed."""
+
+    join: Join
+    side: JoinSide
+    frame: DataFrame
+    seq: int
+    touched: str
+    """SQL over the row: whether it may be touched."""
+    picked: str = "TRUE"
+    """SQL over the row and a match: whether this match makes the row a touched one."""
+
+
+@dataclass(frozen=True, slots=True)
+class TouchedRows:
+    """Rows with the operation's aliases as structs and a flag that says which are touched."""
+
+    frame: DataFrame
+    flag: str
+    aliases: tuple[str, ...] = ()
+    checks: tuple[JoinCheck, ...] = ()
+    condition: str | None = None
+    """SQL of the flag while the frame does not have it: one projection less for an operation without joins."""
+
+    @property
+    def touched(self) -> str:
+        """SQL over the row that is TRUE for a touched one."""
+        return f"`@w`.{quote_name(self.flag)}" if self.condition is None else f"({self.condition})"
+
+    @property
+    def helpers(self) -> tuple[str, ...]:
+        """Columns of the frame that only this operation needs."""
+        return self.aliases if self.condition is not None else (*self.aliases, self.flag)
+
+
+def alias_column(alias: str) -> str:
+    """Name of the struct column that holds a join's match."""
+    return f"@@{alias}"
+
+
+def build_subquery(join: Join, side: JoinSide, *conditions: str) -> str:
+    """Return the scalar subquery of a join's match as a struct, with more conditions beside the join's own."""
+    match = _build_struct([f"`@@{join.alias}`.{quote_name(name)} AS {quote_name(name)}" for name in join.columns])
+    return f"CASE WHEN {BARRIER} THEN (SELECT {_hint(join, side)}{match} {_from_where(join, side, conditions)}) END"
+
+
+def build_exists(join: Join, side: JoinSide, *conditions: str) -> str:
+    """Return SQL that tells whether a row has a match for which the conditions hold too."""
+    return f"EXISTS (SELECT {_hint(join, side)}1 {_from_where(join, side, conditions)})"
+
+
+def _hint(join: Join, side: JoinSide) -> str:
+    return f"/*+ {side.strategy}(`{RIGHT}`) */ " if side.strategy and join.equalities else ""
+
+
+def _from_where(join: Join, side: JoinSide, conditions: Sequence[str]) -> str:
+    where = " AND ".join(f"({condition})" for condition in (join.condition, *conditions))
+    struct = build_match(join, conditions)
+    return f"FROM (SELECT {struct} AS `@@{join.alias}` FROM {quote_name(side.view)}) AS `{RIGHT}` WHERE {where}"
+
+
+def build_match(join: Join, conditions: Sequence[str] = ()) -> str:
+    """Return SQL of one struct with the alias's columns that anything uses.
+
+    A struct and not the columns themselves: it is new wherever it stands, while the columns of a view are the same ones
+    in each subquery, which confuses Spark when two subqueries over one view meet.
+    """
+    return _build_struct([quote_name(name) for name in list_match_columns(join, conditions)])
+
+
+def list_match_columns(join: Join, conditions: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the alias's columns that its condition, the conditions given or the operation's expressions use."""
+    pattern = re.compile(rf"'(?:[^'\\]|\\.)*'|`@@{join.alias}`\.`([^`]+)`")
+    named = [match[1] for sql in (join.condition, *conditions) for match in pattern.finditer(sql) if match[1]]
+    return tuple(dict.fromkeys((*join.columns, *named)))
+
+
+def _build_struct(fields: Sequence[str]) -> str:
+    return f"struct({', '.join(fields) or f'TRUE AS `{EMPTY_STRUCT_FIELD}`'})"
+
+
+def find_touched_rows(
+    frame: DataFrame, operation: Operation, sides: dict[str, JoinSide], *, see_deleted: bool = False
+) -> TouchedRows:
+    """Join what the operation joins and flag the rows that its selector picks."""
+    alive = "TRUE" if see_deleted else f"NOT {DELETED}"
+    flag = touched_flag(operation.seq)
+    if not operation.where_aliases:
+        condition = alive if operation.where is None else f"{alive} AND ({operation.where})"
+        if not operation.joins and len(condition) <= LONGEST_REPEATED_CONDITION:
+            return TouchedRows(frame, flag, condition=condition)
+        flagged = frame.alias(WORKING).selectExpr("*", f"coalesce({condition}, FALSE) AS {quote_name(flag)}")
+        return _join_rest(flagged, operation, sides, flag)
+    join = next(join for join in operation.joins if join.alias == operation.where_aliases[0])
+    others = {alias_column(other.alias) for other in operation.joins if other.alias != join.alias}
+    if len(operation.where_aliases) == 1 and not any(f"`{other}`" in join.condition for other in others):
+        side = sides[join.alias]
+        flagged = _flag_by_one_alias(frame, operation, join, side, alive)
+        check = JoinCheck(join, side, frame, operation.seq, alive, f"coalesce({operation.where}, FALSE)")
+        return _join_rest(flagged, operation, sides, flag, check)
+    return _join_rest(_flag_by_many_aliases(frame, operation, sides, alive), operation, sides, flag)
+
+
+def _flag_by_one_alias(frame: DataFrame, operation: Operation, join: Join, side: JoinSide, alive: str) -> DataFrame:
+    """A match that the selector picks, and whether there is another one that it does not pick."""
+    column, flag = quote_name(alias_column(join.alias)), quote_name(touched_flag(operation.seq))
+    picked = f"coalesce({operation.where}, FALSE)"
+    unmatched = frame.alias(WORKING).selectExpr("*", f"{_null_struct(join, side)} AS {column}")
+    matched = unmatched.alias(WORKING).selectExpr(
+        f"* EXCEPT ({column})",
+        f"{alive} AND {picked} AS `@unmatched`",
+        f"{build_exists(join, side, alive, f'NOT {picked}')} AS `@other`",
+        f"{build_subquery(join, side, alive, picked)} AS {column}",
+    )
+    double = raise_sql("JOIN_010", "''", mark=join.mark)
+    return matched.alias(WORKING).selectExpr(
+        "* EXCEPT (`@unmatched`, `@other`)",
+        f"CASE WHEN {column} IS NULL THEN `@unmatched` AND NOT `@other` "
+        f"WHEN `@other` THEN {double} ELSE TRUE END AS {flag}",
+    )
+
+
+def _flag_by_many_aliases(frame: DataFrame, operation: Operation, sides: dict[str, JoinSide], alive: str) -> DataFrame:
+    """Join plainly, see which row ids the selector picks, and look those up."""
+    joined = frame.alias(WORKING).where(alive)
+    needed = [join for join in operation.joins if join.alias in _close_over(operation)]
+    for join in needed:
+        joined = _join_plainly(joined, join, sides[join.alias])
+    picked = joined.alias(WORKING).where(f"coalesce({operation.where}, FALSE)").selectExpr("`@w`.`_row_id` AS `@id`")
+    flag = quote_name(touched_flag(operation.seq))
+    marked = picked.distinct().selectExpr("`@id`", f"TRUE AS {flag}")
+    rows = frame.join(marked, frame["_row_id"] == marked["@id"], "left")
+    return rows.selectExpr(f"* EXCEPT (`@id`, {flag})", f"coalesce({flag}, FALSE) AS {flag}")
+
+
+def _close_over(operation: Operation) -> set[str]:
+    """Return the aliases that the selector needs: those it names, and those their conditions name."""
+    needed = set(operation.where_aliases)
+    for join in reversed(operation.joins):
+        if join.alias in needed:
+            needed |= {
+                other.alias for other in operation.joins if f"`@@{other.alias}`" in join.condition and other is not join
+            }
+    return needed
+
+
+def _join_plainly(frame: DataFrame, join: Join, side: JoinSide) -> DataFrame:
+    column = quote_name(alias_column(join.alias))
+    right = frame.sparkSession.table(quote_name(side.view)).selectExpr(f"{build_match(join)} AS {column}")
+    return frame.alias(WORKING).join(right, functions.expr(join.condition), "left").selectExpr("`@w`.*", column)
+
+
+def _null_struct(join: Join, side: JoinSide) -> str:
+    fields = ", ".join(f"{quote_name(name)}: {side.types[name]}" for name in join.columns)
+    return f"CAST(NULL AS struct<{fields or '`@none`: boolean'}>)"
+
+
+def _join_rest(
+    frame: DataFrame, operation: Operation, sides: dict[str, JoinSide], flag: str, done: JoinCheck | None = None
+) -> TouchedRows:
+    """Join what is left: together what is independent, after the others what uses an earlier alias."""
+    waiting = [join for join in operation.joins if done is None or join is not done.join]
+    checks = [] if done is None else [done]
+    touched = f"`@w`.{quote_name(flag)}"
+    while waiting:
+        ready = _take_ready(waiting)
+        checks += [JoinCheck(join, sides[join.alias], frame, operation.seq, touched) for join in ready]
+        subqueries = [
+            f"{build_subquery(join, sides[join.alias], touched)} AS {quote_name(alias_column(join.alias))}"
+            for join in ready
+        ]
+        frame = frame.alias(WORKING).selectExpr("*", *subqueries)
+        waiting = [join for join in waiting if join not in ready]
+    return TouchedRows(frame, flag, tuple(alias_column(join.alias) for join in operation.joins), tuple(checks))
+
+
+def _take_ready(waiting: list[Join]) -> list[Join]:
+    names = {join.alias for join in waiting}
+    return [
+        join for join in waiting if not any(f"`@@{other}`" in join.condition for other in names if other != join.alias)
+    ]

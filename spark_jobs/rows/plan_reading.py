@@ -1,0 +1,116 @@
+"""What a plan tells about later operations, so that earlier ones keep no more than is needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from spark_jobs.rows.working import find_origins
+from spark_jobs.snapshot import (
+    AggregateOperation,
+    AppendOperation,
+    DeleteOperation,
+    OutputOperation,
+    UpdateOperation,
+)
+
+if TYPE_CHECKING:
+    from spark_jobs.rows.working import Part
+    from spark_jobs.snapshot import AnyOperation, Plan
+
+_REFERENCE = re.compile(r"`@w`\.`([^`]+)`")
+
+
+def list_sql(operation: AnyOperation) -> Iterator[str]:
+    """Return the SQL texts of an operation that are evaluated over working rows."""
+    if not isinstance(operation, AppendOperation) and operation.where is not None:
+        yield operation.where
+    for join in operation.joins:
+        yield join.condition
+        yield from (equality.row for equality in join.equalities)
+    if isinstance(operation, UpdateOperation):
+        yield from (item.sql for item in operation.assignments)
+    elif isinstance(operation, AggregateOperation):
+        yield from (item.sql for item in operation.aggregations)
+
+
+def list_needed(operation: AnyOperation) -> set[str]:
+    """Return the working columns that an operation reads."""
+    needed = {name for sql in list_sql(operation) for name in _REFERENCE.findall(sql)}
+    needed.update(name for join in operation.joins for name in join.key)
+    if isinstance(operation, AggregateOperation):
+        needed.update(operation.group_by)
+    elif isinstance(operation, OutputOperation):
+        needed.update(column.name for column in operation.columns)
+    if changes_rows(operation):
+        needed.update(("_deleted", "_updated_at"))
+    if operation.joins:
+        # A row with more than one match is found again by its id.
+        needed.add("_row_id")
+    return needed
+
+
+def needs_row_ids(plan: Plan) -> bool:
+    """Tell whether any operation reads row ids."""
+    return any("_row_id" in list_needed(operation) for operation in plan.operations)
+
+
+def is_reader(operation: AnyOperation) -> bool:
+    """Tell whether an operation makes Spark compute the working rows."""
+    return isinstance(operation, AggregateOperation | OutputOperation)
+
+
+def list_needed_by(operations: Sequence[AnyOperation]) -> set[str]:
+    """Return the working columns that any of the operations reads."""
+    needed: set[str] = set()
+    return needed.union(*[list_needed(operation) for operation in operations])
+
+
+def sees_deleted(operations: Sequence[AnyOperation]) -> bool:
+    """Tell whether any of the operations looks at deleted rows."""
+    return any(isinstance(operation, OutputOperation) and operation.include_deleted for operation in operations)
+
+
+def find_host(
+    operations: Sequence[AnyOperation], parts: Sequence[Part], is_readable: Callable[[OutputOperation], bool]
+) -> tuple[OutputOperation, list[Part]] | None:
+    """Find an output that writes rows of now as they are and with all that the operations need of them.
+
+    Such an output can be written first, and everybody else reads what it has written instead of computing it again.
+    """
+    for index, operation in enumerate(operations):
+        if not isinstance(operation, OutputOperation) or operation.joins or not is_readable(operation):
+            continue
+        if any(part.staged_for == operation.seq for part in parts):
+            continue
+        written = [part for part in parts if operation.may_touch(part.origins)]
+        origins = find_origins(written)
+        users = list_users(operations, origins)
+        if (
+            any(part.depth for part in written)
+            and operation.touches_all(origins)
+            and not sees_deleted(users)
+            and not any(changes_rows(user) for user in list_users(operations[:index], origins))
+            and list_needed_by(users) <= {column.name for column in operation.columns} | list_known(origins).keys()
+        ):
+            return operation, written
+    return None
+
+
+def list_known(origins: Collection[int]) -> dict[str, str]:
+    """Return the SQL of columns that need not be written with live rows of these origins."""
+    known = {"_deleted": "FALSE"}
+    if len(origins) == 1:
+        known["_operation_seq"] = f"{next(iter(origins))}L"
+    return known
+
+
+def list_users(operations: Sequence[AnyOperation], origins: Collection[int]) -> list[AnyOperation]:
+    """Return the operations that may touch rows of these origins."""
+    return [operation for operation in operations if operation.may_touch(origins)]
+
+
+def changes_rows(operation: AnyOperation) -> bool:
+    """Tell whether an operation changes working rows."""
+    return isinstance(operation, UpdateOperation | DeleteOperation)

@@ -1,0 +1,141 @@
+"""When rows that several operations read are written once and read back.
+
+Reading a scan again is cheap, computing joins and updates again is not, and keeping wide rows in memory costs more than
+either. So rows are put at rest where that is free (an output writes them anyway: then it writes them first), where
+three or more readers follow, or where the plan above them has grown too deep for Spark's optimizer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from spark_jobs.contract.options import PLAIN_NAMES, VERIFIED
+from spark_jobs.rows.plan_reading import find_host, is_reader, list_known, list_needed_by, list_users, sees_deleted
+from spark_jobs.rows.system_columns import name_values
+from spark_jobs.rows.working import Part, WorkingDataset, find_origins, union
+from spark_jobs.sources.columns import quote_name
+from spark_jobs.spark.storage import escape_pattern
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from spark_jobs.sinks.protocol import Sinks, StagedOutput
+    from spark_jobs.snapshot import AnyOperation, Column, OutputOperation
+
+READERS_WORTH_A_COPY = 3
+DEEPEST_PLAN = 60
+COPY_OPTIONS = {
+    # A copy is read whole, by this run alone: what makes files small or quick to search costs more than it brings.
+    "parquet.enable.dictionary": "false",
+    "parquet.column.statistics.enabled": "false",
+    **PLAIN_NAMES,
+}
+
+
+@dataclass(slots=True)
+class Staging:
+    """Puts the working dataset at rest."""
+
+    spark: SparkSession
+    sinks: Sinks
+    is_small: bool
+    """That the rows are few for certain, so that computing them again costs nothing."""
+
+    def rest(self, working: WorkingDataset, operations: Sequence[AnyOperation]) -> StagedOutput | None:
+        """Put the rows at rest when that pays; `operations` are those to come, the first of them about to read.
+
+        Returns what was staged for an output on the way.
+        """
+        moving = [part for part in working.parts if part.depth]
+        deep = any(part.depth >= DEEPEST_PLAN for part in moving)
+        origins = find_origins(moving)
+        users = list_users(operations, origins)
+        if not moving or not users or (self.is_small and not deep):
+            return None
+        readers = sum(is_reader(operation) for operation in users)
+        is_read_now = is_reader(operations[0]) and operations[0].may_touch(origins)
+        if is_read_now and readers >= 2:
+            found = find_host(operations, working.parts, self.sinks.can_read_back)
+            if found is not None:
+                return self._stage_for(working, *found)
+        if deep or (is_read_now and readers >= READERS_WORTH_A_COPY):
+            self._copy(working, moving, users)
+        return None
+
+    def _stage_for(self, working: WorkingDataset, host: OutputOperation, parts: Sequence[Part]) -> StagedOutput:
+        indexes = [working.parts.index(part) for part in parts]
+        observed = working.observe(host.columns)
+        live = union(observed.frames(indexes)).where("NOT `_deleted`")
+        staged = self.sinks.stage(host, select_columns(live, host.columns))
+        observed.record(indexes)
+        if staged.uri is not None:
+            self._put_at_rest(working, indexes, self._read(staged.uri, host.columns), host.columns, host.seq)
+        return staged
+
+    def _copy(self, working: WorkingDataset, parts: Sequence[Part], operations: Sequence[AnyOperation]) -> None:
+        """Write the rows to a scratch folder; where there is none, keep them with the executors."""
+        known = list_known(find_origins(parts))
+        if sees_deleted(operations):
+            del known["_deleted"]
+        needed = (list_needed_by(operations) | {"_deleted"}) - known.keys() or {"_operation_seq"}
+        kept = [column for column in working.columns if column.name in needed]
+        indexes = [working.parts.index(part) for part in parts]
+        observed = working.observe(kept)
+        rows = union(observed.frames(indexes))
+        if "_deleted" in known:
+            rows = rows.where("NOT `_deleted`")
+        rows = select_columns(rows, kept)
+        uri = self.sinks.scratch("rows")
+        if uri is None:
+            frame = rows.localCheckpoint()
+        else:
+            rows.write.mode("append").options(**COPY_OPTIONS).parquet(uri)
+            frame = self._read(uri, kept)
+        observed.record(indexes)
+        self._put_at_rest(working, indexes, frame, kept)
+
+    def _put_at_rest(
+        self,
+        working: WorkingDataset,
+        indexes: Sequence[int],
+        frame: DataFrame,
+        columns: Sequence[Column],
+        staged_for: int | None = None,
+    ) -> None:
+        """Take rows at rest for those that were written, and make again what is known of all of them."""
+        names = frozenset(column.name for column in columns)
+        origins = find_origins([working.parts[index] for index in indexes])
+        known = {name: value for name, value in list_known(origins).items() if name not in names}
+        frame = frame.selectExpr("*", *name_values(known))
+        rest = Part(frame, names | known.keys(), origins, staged_for=staged_for)
+        working.parts = [part for index, part in enumerate(working.parts) if index not in indexes]
+        working.append(rest)
+
+    def _read(self, uri: str, columns: Sequence[Column]) -> DataFrame:
+        schema = ", ".join(f"{quote_name(column.name)} {column.type}" for column in columns)
+        return self.spark.read.options(**VERIFIED).schema(schema).parquet(escape_pattern(uri))
+
+
+def add_columns(part: Part, columns: Sequence[Column]) -> Part:
+    """Return the rows with these columns, NULL unless the rows were staged for an output that has them already."""
+    new = [column for column in columns if column.name not in part.columns]
+    if not new:
+        return part
+    values = [f"CAST(NULL AS {column.type}) AS {quote_name(column.name)}" for column in new]
+    names = frozenset(column.name for column in new)
+    return replace(part, frame=part.frame.selectExpr("*", *values), columns=part.columns | names)
+
+
+def select_columns(frame: DataFrame, columns: Sequence[Column]) -> DataFrame:
+    """Return these columns; what the rows do not have yet is NULL."""
+    present = set(frame.columns)
+    return frame.selectExpr(
+        *[
+            quote_name(column.name)
+            if column.name in present
+            else f"CAST(NULL AS {column.type}) AS {quote_name(column.name)}"
+            for column in columns
+        ]
+    )

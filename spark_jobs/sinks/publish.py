@@ -1,0 +1,100 @@
+"""The publication of a run: every output staged where it stands, all published together at the end.
+
+`begin` fences off older attempts at every destination before anything is computed. `publish` asks databases whether
+they take the rows, checks all fences, copies the slices of registered datasets, then swaps the outputs in, in seq
+order. A crash in between is completed by the retry: what it finds published it leaves alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+
+from spark_jobs.errors import JobError
+from spark_jobs.report import OutputReport
+from spark_jobs.sinks.attempts import Attempt
+from spark_jobs.sinks.outputs import FileOutput, JdbcTableOutput, Output
+from spark_jobs.sinks.protocol import StagedOutput
+from spark_jobs.snapshot import OutputOperation
+from spark_jobs.spark.storage import join_uri
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from spark_jobs.snapshot import Snapshot
+
+
+class Publication:
+    """The outputs of one attempt, from the first claim to the last swap."""
+
+    def __init__(self, spark: SparkSession, snapshot: Snapshot, attempt: int) -> None:
+        self._spark = spark
+        self._snapshot = snapshot
+        self._attempt = Attempt(attempt, snapshot.project.id, snapshot.period.identifier, snapshot.sha256)
+        self._outputs = {
+            operation.seq: self._make_output(operation)
+            for operation in sorted(snapshot.plan.operations, key=lambda operation: operation.seq)
+            if isinstance(operation, OutputOperation)
+        }
+        self._scratch: list[str] = []
+        self.begun = False
+        """Whether outputs are being swapped in: from then on a failure may leave some of them published."""
+
+    def begin(self) -> None:
+        """Claim every destination for this attempt."""
+        for output in self._outputs.values():
+            output.claim()
+
+    def stage(self, output: OutputOperation, frame: DataFrame) -> StagedOutput:
+        """Write rows of an output aside."""
+        return self._outputs[output.seq].stage(frame)
+
+    def can_read_back(self, output: OutputOperation) -> bool:
+        """Tell whether an output is staged as Parquet."""
+        return self._outputs[output.seq].stages_parquet
+
+    def scratch(self, name: str) -> str | None:
+        """Return a folder beside the first staged files, which goes with them."""
+        for output in self._outputs.values():
+            if output.area is not None:
+                uri = join_uri(output.area.folder, f"scratch-{len(self._scratch)}-{name}")
+                self._scratch.append(uri)
+                return uri
+        return None
+
+    def publish(self, before_swap: Callable[[], None] | None = None) -> tuple[OutputReport, ...]:
+        """Let all outputs take the place of what was there; to be called when every operation has succeeded.
+
+        `before_swap` is called when all is ready, right before anything is seen; what it raises stops the publication.
+        """
+        outputs = list(self._outputs.values())
+        for output in outputs:
+            output.seal()
+        # What the first one is refused for is found when it is published, before anything is seen.
+        for output in outputs[1:]:
+            output.rehearse()
+        if before_swap is not None:
+            before_swap()
+        for output in outputs:
+            output.check()
+        for output in outputs:
+            output.publish_slice()
+        self.begun = True
+        for output in outputs:
+            output.publish()
+        for output in outputs:
+            output.clean()
+        return tuple(output.make_report() for output in outputs)
+
+    def abandon(self) -> None:
+        """Remove what this attempt has staged, as far as that can still be done."""
+        for output in self._outputs.values():
+            with contextlib.suppress(OSError, JobError, Py4JError):
+                output.abandon()
+
+    def _make_output(self, operation: OutputOperation) -> Output:
+        build = JdbcTableOutput if operation.destination.kind == "jdbc" else FileOutput
+        return build(self._spark, self._snapshot, operation, self._attempt)

@@ -1,0 +1,1 @@
+"""What talks to Spark itself: session, JVM, storage."""

@@ -1,0 +1,17 @@
+"""A JDBC driver whose class is nowhere, asked of the real JVM."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.credentials import Credentials
+from spark_jobs.spark.jvm import MissingDriverError, connect_database
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.mark.parametrize(("url", "words"), [("jdbc:mysql://h/d", "com.mysql.cj.jdbc.Driver"), ("jdbc:zz://h", "URL")])
+def test_database_whose_driver_is_missing_is_told_so(spark: SparkSession, url: str, words: str) -> None:
+    with pytest.raises(MissingDriverError, match=words):
+        connect_database(spark, url, {}, Credentials())

@@ -1,0 +1,124 @@
+"""Compiled operations of a project, as golden files; write them anew with UPDATE_GOLDEN=1."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+from airflow_provider_runtime.core.planning.snapshot.compile import CompiledOperations, compile_operations
+from airflow_provider_runtime.core.planning.snapshot.lineage import trace_lineage
+from tests.unit.core.planning.project_builder import aggregate, append, check_operations, delete, join, output, update
+
+GOLDEN = Path(__file__).parent / "golden"
+NOW = datetime(2026, 2, 1, tzinfo=UTC)
+OPERATIONS = (
+    update(
+        "'amount * c.discount'",
+        more="joins: [{alias: c, dataset_id: customers, on: 'orders.customer_id = c.id AND c.tier = regions.manager'}, "
+        "{alias: r, dataset_id: rates, on: 'r.currency = c.tier AND r.valid_from <= ordered_on'}], ",
+        selector="'{{EMEA}} AND c.tier = \"gold\"'",
+    ),
+    update("'CONCAT(_labels, \"it''s \", region)'", "_labels", seq=20),
+    aggregate("'SUM(amount * regions.weight) / COUNT(*)'", "average", group_by="[orders.region, _period]", seq=30),
+    append(
+        "plan",
+        ", source_selector: 'kind = \"x\"', aggregation: {group_by: [region], "
+        "aggregations: [{column: amount, expression: SUM(value)}, {column: quantity, expression: COUNT(*)}]}",
+        seq=40,
+    ),
+    append("budget", seq=50),
+    delete("'people.tier IS NULL OR shipped_at < NOW()'", seq=60),
+    output(", columns: [region, total, average, _period]", seq=70),
+    output(destination="{datasource_id: dwh, table: orders}", seq=80).replace(
+        "type: output,", "type: output, selector: 'total > 0',"
+    ),
+)
+
+
+def compile_all() -> CompiledOperations:
+    """Compile the operations above."""
+    checked = check_operations(*OPERATIONS, selectors="EMEA: 'orders.region = \"EMEA\"'")
+    assert checked.problems == ()
+    return compile_operations(checked.project, run_timestamp=NOW)
+
+
+def compare(name: str, document: object) -> None:
+    """Compare a document with its golden file."""
+    path = GOLDEN / f"{name}.json"
+    text = json.dumps(document, indent=1, ensure_ascii=False).replace(str(Path.cwd()), "<catalog>") + "\n"
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+def test_project_compiles_to_its_golden_plan() -> None:
+    compiled = compile_all()
+    shown = []
+    for operation in compiled.operations:
+        document = operation.model_dump(mode="json", exclude_defaults=True)
+        document["columns_after"] = [f"{c['name']} {c['type']}" for c in document["columns_after"]]
+        shown.append(document)
+    compare("project_plan", {"operations": shown, "used_tables": sorted(compiled.used_tables)})
+
+
+def test_every_mark_in_the_plan_has_its_place() -> None:
+    compiled = compile_all()
+    text = json.dumps([operation.model_dump(mode="json") for operation in compiled.operations])
+    named = {*re.findall(r"/\*@(.*?)\*/", text), *re.findall(r'"mark": "(.*?)"', text)}
+    assert len(named) > 10
+    assert named <= set(compiled.marks)
+    place = compiled.marks["10:assignments[0].expression"]
+    assert (place.file, place.line, place.operation_seq) == ("project.yaml", 8, 10)
+    assert place.field == "operations[0].arguments.assignments[0].expression"
+
+
+def test_join_lists_used_columns_without_its_own_condition() -> None:
+    joins = {join.alias: join for join in compile_all().operations[0].joins}
+    assert list(joins) == ["regions", "c", "r"]
+    assert joins["c"].columns == ("tier", "discount")
+    assert joins["r"].columns == ()
+    assert joins["c"].key == ("customer_id",)
+    assert len(joins["c"].equalities) == 2
+    assert compile_all().operations[0].where_aliases == ("c",)
+
+
+def test_lookup_that_nothing_uses_is_not_joined() -> None:
+    checked = check_operations(update("amount"))
+    compiled = compile_operations(checked.project, run_timestamp=NOW)
+    assert compiled.operations[0].joins == ()
+    assert compiled.used_tables == {"input"}
+
+
+def test_join_that_nothing_uses_stays() -> None:
+    checked = check_operations(update("amount", more=join("customer_id = c.id")))
+    compiled = compile_operations(checked.project, run_timestamp=NOW)
+    assert [item.alias for item in compiled.operations[0].joins] == ["c"]
+
+
+def test_draft_writes_below_the_sandbox() -> None:
+    checked = check_operations(output(), output(destination="{type: csv, path: /data/out}", seq=91))
+    compiled = compile_operations(checked.project, run_timestamp=NOW, sandbox="lake")
+    uris = [operation.destination.uri for operation in compiled.operations if operation.type == "output"]
+    assert [uri.rpartition("/data/")[2] for uri in uris] == ["close/lake/out", "close/inline/data_out"]
+
+
+def test_table_keys_are_replaced() -> None:
+    checked = check_operations(append("budget"))
+    compiled = compile_operations(checked.project, run_timestamp=NOW, table_keys={"append:10": "t7"})
+    assert compiled.operations[0].model_dump()["source"] == "t7"
+
+
+def test_lineage_follows_columns_through_operations() -> None:
+    checked = check_operations(*OPERATIONS, selectors="EMEA: 'orders.region = \"EMEA\"'")
+    lineage = {entry.seq: entry for entry in trace_lineage(checked.project)}
+    written = {column: sorted(map(str, sources)) for column, sources in lineage[70].columns.items()}
+    assert written == {
+        "region": ["Budget.budget.region", "Orders.orders.region", "Plan.plan.region"],
+        "total": ["Customers.customers.discount", "Orders.orders.amount"],
+        "average": ["Orders.orders.amount", "Orders.regions.weight"],
+        "_period": [],
+    }
+    assert "Customers.customers.id" in map(str, lineage[10].conditions)

@@ -1,0 +1,202 @@
+"""Snapshots and reports from elsewhere: refused with a code, or taken; never a traceback, never run as code."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from airflow_provider_runtime.cli.local_run import list_credential_refs
+from airflow_provider_runtime.cli.run_summary import print_plan
+from airflow_provider_runtime.core.calendar.run_period import list_problems_since
+from airflow_provider_runtime.core.catalog.catalog import Catalog
+from airflow_provider_runtime.core.errors import RuntimeProviderError, SnapshotError
+from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
+from airflow_provider_runtime.core.registry.memory import MemoryRegistry
+from airflow_provider_runtime.core.runs.life import begin_attempt, finish_attempt, public_report
+from spark_jobs.errors import JobError
+from spark_jobs.snapshot import parse_snapshot
+from tests.unit.core.planning.resolve_builder import MONTHLY, resolve, write_project, write_resolver
+
+DOCUMENT: dict[str, Any] = json.loads(resolve(write_resolver(MONTHLY), write_project()).content)
+VALUES: list[Any] = [
+    None, True, -1, 0, 2**70, 1.5, "", "x", "2026-13-01", "\x00", "\ud800", "a\nb", "../../etc", [], [[]], {}, {"a": 1},
+    ["x"], "0001-01-01T00:00:00+14:00", float("inf"),
+    "reflect('java.lang.System', 'exit', 3)", "`a` OR (SELECT 1) IS NULL", "jdbc", "x" * 5000,
+]  # fmt: skip
+REPORT: dict[str, Any] = {
+    "snapshot_sha256": "", "attempt": 1, "status": "succeeded", "run_id": "r", "period": "2026-01",
+    "operations": [{"seq": 10, "type": "update", "name": "u", "rows_affected": 1, "rows_after": 1}],
+    "outputs": [{"seq": 90, "destination": "d", "rows": 1, "columns": ["a"], "registered_dataset": "DS",
+                 "slice": {"uri": "file:/x", "rows": 1, "content": None}}],
+    "timings": {}, "error": None,
+}  # fmt: skip
+
+
+def list_places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place of a JSON value, the whole apart."""
+    found = [path] if path else []
+    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, entry in entries:
+        found += list_places(entry, (*path, key))
+    return found
+
+
+@st.composite
+def mutate(draw: st.DrawFn, document: dict[str, Any]) -> dict[str, Any]:
+    changed = copy.deepcopy(document)
+    for _ in range(draw(st.integers(1, 3))):
+        place = draw(st.sampled_from(list_places(changed) or [("x",)]))
+        holder: Any = changed
+        for key in place[:-1]:
+            holder = holder[key]
+        if isinstance(holder, dict) and draw(st.booleans()):
+            holder.pop(place[-1], None)
+        else:
+            holder[place[-1]] = copy.deepcopy(draw(st.sampled_from(VALUES)))
+    return changed
+
+
+@contextmanager
+def refused_as_snapshot_001(kind: type[JobError] | type[RuntimeProviderError]) -> Iterator[None]:
+    """Nothing but this code, on one line, comes out."""
+    caught = None
+    try:
+        yield
+    except kind as error:
+        caught = error
+    assert caught is None or (caught.code == "SNAPSHOT_001" and str(caught).isprintable())
+
+
+def encode(document: dict[str, Any]) -> tuple[bytes, str]:
+    content = json.dumps(document).encode()
+    return content, hashlib.sha256(content).hexdigest()
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(mutate(DOCUMENT))
+def test_changed_snapshot_with_a_right_digest_is_taken_or_refused_with_a_code(document: dict[str, Any]) -> None:
+    content, sha256 = encode(document)
+    with refused_as_snapshot_001(JobError):
+        parse_snapshot(content, sha256)
+    snapshot = None
+    with refused_as_snapshot_001(SnapshotError):
+        snapshot = Snapshot.from_content(content, sha256)
+    if snapshot is None:
+        return
+    list_credential_refs(snapshot.document)
+    attempt = begin_attempt(MemoryRegistry(), snapshot.document, snapshot.sha256)
+    assert attempt.project_id == snapshot.project_id
+    print_plan(snapshot)
+    list_problems_since(Catalog(Path()), snapshot.document, allow_closed=True)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("settings",), None),
+        (("settings", "trace"), 1),
+        (("settings", "trace"), {"input": 1}),
+        (("settings", "trace"), {"input": {}}),
+        (("tables", "input", "locations", 0, "on_missing"), None),
+    ],
+)
+def test_snapshot_that_lacks_what_is_shown_of_it_is_shown_or_refused(place: tuple[Any, ...], value: object) -> None:
+    document = copy.deepcopy(DOCUMENT)
+    holder = document["plan"]
+    for key in place[:-1]:
+        holder = holder[key]
+    if value is None:
+        holder.pop(place[-1], None)
+    else:
+        holder[place[-1]] = value
+    with refused_as_snapshot_001(SnapshotError):
+        snapshot = Snapshot.from_content(*encode(document))
+        print_plan(snapshot)
+        list_problems_since(Catalog(Path()), snapshot.document, allow_closed=True)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"null", b"\xff", b"[" * 100_000, b'{"snapshot_version": 1}', b"1e999"]
+)
+def test_bytes_that_are_no_snapshot_are_refused(content: bytes) -> None:
+    digest = hashlib.sha256(content).hexdigest()
+    with pytest.raises(JobError, match="SNAPSHOT_001"):
+        parse_snapshot(content, digest)
+    with pytest.raises(SnapshotError, match="SNAPSHOT_001"):
+        Snapshot.from_content(content, digest)
+
+
+def test_snapshot_that_asks_for_java_is_refused() -> None:
+    document = copy.deepcopy(DOCUMENT)
+    update = next(item for item in document["plan"]["operations"] if item["type"] == "update")
+    update["assignments"][0]["sql"] = "CAST(reflect('java.lang.Runtime', 'getRuntime') AS STRING)"
+    with pytest.raises(JobError, match="SQL that no expression compiles to"):
+        parse_snapshot(*encode(document))
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("run_timestamp",), "0001-01-01T00:00:00+14:00"),
+        (("project", "version"), float("inf")),
+        (("project", "name"), "\ud800"),
+        (("plan", "marks", "m"), {"file": "\ud800"}),
+    ],
+)
+def test_values_that_python_cannot_hold_or_write_are_refused(place: tuple[str, ...], value: object) -> None:
+    document = copy.deepcopy(DOCUMENT)
+    holder = document
+    for key in place[:-1]:
+        holder = holder[key]
+    holder[place[-1]] = value
+    with pytest.raises(JobError, match="SNAPSHOT_001"):
+        parse_snapshot(*encode(document))
+
+
+@pytest.mark.parametrize("number", [0, -1, 2**31, 10**30])
+@pytest.mark.parametrize(
+    "place",
+    [("project", "version"), ("plan", "settings", "definitions", 0, "version"), ("plan", "operations", 0, "seq")],
+)
+def test_numbers_that_a_registry_cannot_hold_are_refused(place: tuple[Any, ...], number: int) -> None:
+    document = copy.deepcopy(DOCUMENT)
+    holder: Any = document
+    for key in place[:-1]:
+        holder = holder[key]
+    holder[place[-1]] = number
+    with pytest.raises(SnapshotError, match="SNAPSHOT_001"):
+        Snapshot.from_content(*encode(document))
+
+
+@pytest.mark.parametrize("name", ["../../elsewhere", "a/b", "", "..", "a\nb", "2026-01\n", ".hidden"])
+@pytest.mark.parametrize("place", [("period", "identifier"), ("project", "id")])
+def test_snapshot_whose_period_or_project_would_leave_its_folder_is_refused(place: tuple[str, str], name: str) -> None:
+    document = copy.deepcopy(DOCUMENT)
+    document[place[0]][place[1]] = name
+    content, sha256 = encode(document)
+    with pytest.raises(JobError, match="SNAPSHOT_001"):
+        parse_snapshot(content, sha256)
+    with pytest.raises(SnapshotError, match="SNAPSHOT_001"):
+        Snapshot.from_content(content, sha256)
+
+
+@settings(max_examples=300, deadline=None)
+@given(mutate(REPORT))
+@example({**REPORT, "outputs": None})
+def test_changed_report_registers_or_is_refused_with_a_code(report: dict[str, Any]) -> None:
+    registry = MemoryRegistry()
+    snapshot = Snapshot.from_document(DOCUMENT)
+    attempt = begin_attempt(registry, snapshot.document, snapshot.sha256)
+    given_report = {**report, "snapshot_sha256": snapshot.sha256, "attempt": attempt.token}
+    with refused_as_snapshot_001(RuntimeProviderError):
+        registrations = finish_attempt(registry, attempt, snapshot.document, given_report)
+        public_report(given_report, registrations)

@@ -1,7 +1,0 @@
-from __future__ import annotations
-
-from tests.unit.registry.registry_cases import RegistryCases
-
-
-class TestRegistry(RegistryCases):
-    """Memory and SQLite, by the fixture `registry`."""
