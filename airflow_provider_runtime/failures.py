@@ -9,16 +9,13 @@ from typing import Any
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_provider_runtime.core.errors import (
-    InfrastructureError,
-    Location,
+    Place,
     Problem,
     RuntimeProviderError,
     get_error_class,
 )
 from airflow_provider_runtime.core.rendering import render_problems
-
-RETRYABLE_CODES = frozenset({"OUTPUT_003"})
-"""Codes of the definition family that tell of a file system or database, not of a definition."""
+from spark_jobs.contract.codes import find_code
 
 
 def to_airflow_error(error: RuntimeProviderError) -> AirflowException:
@@ -39,12 +36,12 @@ def translate_errors() -> Iterator[None]:
 
 def read_job_error(document: Mapping[str, Any]) -> RuntimeProviderError:
     """Return the error that a job's report tells of."""
-    code = str(document.get("code") or "INFRA_001")
+    code = find_code(document.get("code")) or "INFRA_001"
     problem = Problem(
         code=code,
         message=str(document.get("message") or "the job failed without saying why"),
         hint=document.get("hint"),
-        location=Location(
+        location=Place(
             file=document.get("file"),
             line=int(document.get("line") or 1),
             column=int(document.get("column") or 1),
@@ -53,4 +50,4 @@ def read_job_error(document: Mapping[str, Any]) -> RuntimeProviderError:
             field=document.get("field"),
         ),
     )
-    return (InfrastructureError if code in RETRYABLE_CODES else get_error_class(code))(problem)
+    return get_error_class(code)(problem)

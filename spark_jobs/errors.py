@@ -11,24 +11,18 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from spark_jobs.contract.codes import Code, get_family
 from spark_jobs.redaction import redact
-
-EXIT_DEFINITION = 10
-EXIT_DATA = 11
-EXIT_INFRASTRUCTURE = 12
 
 MARK_PATTERN = re.compile(r"/\*@(?P<mark>[^#*]+?)(?:#(?P<column>[^*]+))?\*/")
 RAISED_PREFIX = "@runtime:"
 
-_DATA_CODES = {"DATA_001", "DATA_002", "DATA_003", "JOIN_010", "APPEND_008"}
-_INFRASTRUCTURE_CODES = {"INFRA_001", "OUTPUT_003"}
-
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class MarkedProblem:
     """One thing that is wrong; `mark` names the place in the YAML through the plan's marks."""
 
-    code: str
+    code: Code
     message: str
     hint: str | None = None
     mark: str | None = None
@@ -40,25 +34,27 @@ class JobError(Exception):
 
     def __init__(
         self,
-        code: str,
+        code: Code,
         message: str,
         *,
         hint: str | None = None,
         mark: str | None = None,
         column: str | None = None,
-        problems: Iterable[Problem] = (),
+        problems: Iterable[MarkedProblem] = (),
     ) -> None:
-        self.problems: tuple[Problem, ...] = tuple(problems) or (Problem(code, message, hint, mark, column),)
+        self.problems: tuple[MarkedProblem, ...] = tuple(problems) or (
+            MarkedProblem(code, message, hint, mark, column),
+        )
         super().__init__("\n".join(f"{problem.code}: {problem.message}" for problem in self.problems))
 
     @classmethod
-    def of(cls, problems: Iterable[Problem]) -> JobError:
+    def of(cls, problems: Iterable[MarkedProblem]) -> JobError:
         """Return one error for all the problems found."""
         found = tuple(problems)
         return cls(found[0].code, found[0].message, problems=found)
 
     @property
-    def code(self) -> str:
+    def code(self) -> Code:
         """Code of the first problem."""
         return self.problems[0].code
 
@@ -85,21 +81,14 @@ class JobError(Exception):
     @property
     def exit_code(self) -> int:
         """Exit status of a process that ends with this error."""
-        return get_exit_code(self.code)
+        return get_family(self.code).exit_status
 
 
 class TooManyMatchesError(Exception):
     """A join found more than one match for a row; the executor looks for the row and says which."""
 
 
-def get_exit_code(code: str) -> int:
-    """Return 11 for errors of the data, 12 for those of the surroundings, else 10."""
-    if code in _DATA_CODES:
-        return EXIT_DATA
-    return EXIT_INFRASTRUCTURE if code in _INFRASTRUCTURE_CODES else EXIT_DEFINITION
-
-
-def raise_sql(code: str, message_sql: str, *, mark: str, column: str | None = None) -> str:
+def raise_sql(code: Code, message_sql: str, *, mark: str, column: str | None = None) -> str:
     """Return SQL that fails a row with a code; `message_sql` is a SQL text expression."""
     head = json.dumps({"code": code, "mark": mark, "column": column})
     return f"raise_error(concat({quote_text(RAISED_PREFIX + head)}, {message_sql}))"

@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from spark_jobs.contract.codes import Code
 from spark_jobs.redaction import redact
 from spark_jobs.spark.storage import open_storage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from spark_jobs.errors import JobError, Problem
+    from spark_jobs.errors import JobError, MarkedProblem
     from spark_jobs.snapshot import Snapshot
 
 REPORT_VERSION = 1
@@ -60,7 +61,7 @@ class OutputReport:
 class ErrorReport:
     """What stopped the job, and the place in the YAML."""
 
-    code: str
+    code: Code
     message: str
     hint: str | None = None
     file: str | None = None
@@ -113,7 +114,7 @@ def write_report(report: Report, uri: str, spark: SparkSession | None = None) ->
     open_storage(uri, spark).write_bytes(uri, content)
 
 
-def _make_error_report(problem: Problem, snapshot: Snapshot | None) -> ErrorReport:
+def _make_error_report(problem: MarkedProblem, snapshot: Snapshot | None) -> ErrorReport:
     mark = snapshot.plan.marks.get(problem.mark) if snapshot is not None and problem.mark is not None else None
     project = snapshot.project.name if snapshot is not None else None
     if mark is None:

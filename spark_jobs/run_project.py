@@ -17,8 +17,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from spark_jobs.contract.codes import EXIT_INFRASTRUCTURE
 from spark_jobs.credentials import read_options
-from spark_jobs.errors import EXIT_INFRASTRUCTURE, JobError, shorten
+from spark_jobs.errors import JobError, shorten
 from spark_jobs.report import Report, make_error_reports, write_report
 from spark_jobs.rows.executor import execute
 from spark_jobs.sinks.publish import Publication

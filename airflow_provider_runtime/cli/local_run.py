@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_runtime.core.errors import (
-    Location,
+    Place,
     Problem,
     RuntimeProviderError,
     SnapshotError,
@@ -27,6 +27,7 @@ from airflow_provider_runtime.core.runs.life import (
     keep_alive,
     public_report,
 )
+from spark_jobs.contract.codes import find_code
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -203,7 +204,7 @@ def _parse(snapshot: Snapshot) -> JobSnapshot:
 def read_job_error(report: Mapping[str, Any], snapshot: Snapshot) -> RuntimeProviderError:
     """Return the job's error as one of ours, pointing at the YAML that it comes from."""
     error = report["error"]
-    location = Location(
+    location = Place(
         file=error.get("file"),
         line=error.get("line") or 1,
         column=error.get("column") or 1,
@@ -211,7 +212,7 @@ def read_job_error(report: Mapping[str, Any], snapshot: Snapshot) -> RuntimeProv
         operation_seq=error.get("operation_seq"),
         field=error.get("field"),
     )
-    problem = Problem(str(error["code"]), str(error["message"]), error.get("hint"), location)
+    problem = Problem(find_code(error["code"]) or "INFRA_001", str(error["message"]), error.get("hint"), location)
     return get_error_class(problem.code)(problem)
 
 

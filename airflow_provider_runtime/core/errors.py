@@ -3,58 +3,44 @@
 RuntimeProviderError            the root; carries one or more problems
 ├── DefinitionError             a catalog, project, dataset or expression is wrong
 ├── PeriodError                 the period cannot be run (PERIOD_00x)
-├── ResolveError                a version or location cannot be chosen (RESOLVE_00x, APPEND_007)
-├── DataError                   the data do not fit (DATA_00x, JOIN_010, APPEND_008)
+├── ResolveError                a version or location cannot be chosen (RESOLVE_00x, APPEND_007, SOURCE_001)
+├── DataError                   the data do not fit (DATA_00x, JOIN_010, JOIN_011, APPEND_008, CHECK_001)
 ├── SnapshotError               a snapshot is not what its digest says (SNAPSHOT_001)
 ├── LeaseError                  another run or a newer attempt is at work (RUN_00x)
+├── PlanError                   something has moved since it was planned or staged (PLAN_001)
+├── ApprovalError               who approves may not approve this (APPROVAL_001)
 └── InfrastructureError         a database, file system or cluster failed; worth a retry
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
 
-Severity = Literal["error", "warning"]
+from spark_jobs.contract.codes import Code, FamilyName, get_family
+from spark_jobs.contract.problems import Place, Problem, Severity
 
-
-@dataclass(frozen=True, slots=True)
-class Location:
-    """Where a problem is: a place in a file, and the logical path to it."""
-
-    file: str | None = None
-    line: int = 1
-    column: int = 1
-    end_column: int | None = None
-    project: str | None = None
-    operation_seq: int | None = None
-    field: str | None = None
-    source_line: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that is wrong, with the place and, where there is one, the remedy."""
-
-    code: str
-    message: str
-    hint: str | None = None
-    location: Location = field(default_factory=Location)
-    severity: Severity = "error"
-
-    def at(self, **changes: object) -> Problem:
-        """Return the same problem with parts of its location replaced."""
-        return replace(self, location=replace(self.location, **changes))  # type: ignore[arg-type]
-
-    def __str__(self) -> str:
-        return f"{self.code}: {self.message}"
+__all__ = [
+    "ApprovalError",
+    "Code",
+    "DataError",
+    "DefinitionError",
+    "InfrastructureError",
+    "LeaseError",
+    "PeriodError",
+    "Place",
+    "PlanError",
+    "Problem",
+    "ResolveError",
+    "RuntimeProviderError",
+    "Severity",
+    "SnapshotError",
+    "get_error_class",
+    "raise_problems",
+]
 
 
 class RuntimeProviderError(Exception):
     """Root of all errors that a user of the package can meet."""
-
-    retryable: ClassVar[bool] = False
 
     def __init__(self, problems: Problem | Iterable[Problem]) -> None:
         self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
@@ -64,9 +50,14 @@ class RuntimeProviderError(Exception):
         return type(self), (self.problems,)
 
     @property
-    def code(self) -> str:
+    def code(self) -> Code:
         """Code of the first problem."""
         return self.problems[0].code
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same run may succeed later, without a change."""
+        return bool(self.problems) and get_family(self.code).is_retryable
 
 
 class DefinitionError(RuntimeProviderError):
@@ -93,29 +84,34 @@ class LeaseError(RuntimeProviderError):
     """Another run or a newer attempt holds the lease."""
 
 
+class PlanError(RuntimeProviderError):
+    """Something has moved since it was planned or staged."""
+
+
+class ApprovalError(RuntimeProviderError):
+    """Who approves may not approve this."""
+
+
 class InfrastructureError(RuntimeProviderError):
     """A database, file system or cluster failed; the same run may succeed later."""
 
-    retryable = True
 
-
-FAMILIES: dict[str, type[RuntimeProviderError]] = {
-    "PERIOD": PeriodError,
-    "RESOLVE": ResolveError,
-    "DATA": DataError,
-    "SNAPSHOT": SnapshotError,
-    "RUN": LeaseError,
-    "INFRA": InfrastructureError,
-    "OUTPUT_003": InfrastructureError,
-    "JOIN_010": DataError,
-    "APPEND_007": ResolveError,
-    "APPEND_008": DataError,
+CLASSES: dict[FamilyName, type[RuntimeProviderError]] = {
+    "definition": DefinitionError,
+    "period": PeriodError,
+    "resolve": ResolveError,
+    "data": DataError,
+    "snapshot": SnapshotError,
+    "lease": LeaseError,
+    "plan": PlanError,
+    "approval": ApprovalError,
+    "infrastructure": InfrastructureError,
 }
 
 
-def get_error_class(code: str) -> type[RuntimeProviderError]:
+def get_error_class(code: Code) -> type[RuntimeProviderError]:
     """Return the exception class that carries problems of this code."""
-    return FAMILIES.get(code) or FAMILIES.get(code.rsplit("_", 1)[0]) or DefinitionError
+    return CLASSES[get_family(code).name]
 
 
 def raise_problems(problems: Iterable[Problem]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from airflow_provider_runtime.core.errors import Location, Problem
+from airflow_provider_runtime.core.errors import Place, Problem
 from airflow_provider_runtime.core.suggest import list_names
 
 _Painter = Callable[[str, str], str]
@@ -89,7 +89,7 @@ def _escape_character(character: str) -> str:
     return character.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
-def _describe_context(location: Location) -> str:
+def _describe_context(location: Place) -> str:
     parts = []
     if location.project:
         parts.append(location.project)
@@ -101,7 +101,7 @@ def _describe_context(location: Location) -> str:
     return f" ({escape_control(context)})" if context else ""
 
 
-def _draw_caret(location: Location, paint: _Painter, shade: str) -> list[str]:
+def _draw_caret(location: Place, paint: _Painter, shade: str) -> list[str]:
     line = location.source_line or ""
     start = min(location.column - 1, len(line))
     end = max(start + 1, min((location.end_column or location.column + 1) - 1, len(line)))

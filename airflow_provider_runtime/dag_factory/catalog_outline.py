@@ -17,7 +17,7 @@ from airflow.providers.common.compat.sdk import conf
 
 from airflow_provider_runtime import __version__
 from airflow_provider_runtime.core.catalog.catalog import registered_dataset_id
-from airflow_provider_runtime.core.errors import DefinitionError, Location, Problem
+from airflow_provider_runtime.core.errors import DefinitionError, Place, Problem
 from airflow_provider_runtime.core.model.period import GREGORIAN, Calendar
 from airflow_provider_runtime.core.suggest import suggest
 from airflow_provider_runtime.dag_factory.outline import (
@@ -64,7 +64,7 @@ class CatalogOutline:
                 return project
         names = [project.name for project in self.projects]
         hint = suggest(reference, names) if names else "the catalog holds no project that can run"
-        missing = Problem("PROJECT_001", f"project '{reference}' not found", hint, Location(file=str(self.root)))
+        missing = Problem("PROJECT_001", f"project '{reference}' not found", hint, Place(file=str(self.root)))
         raise DefinitionError([missing, *self.problems])
 
     def get_calendar(self, project: ProjectOutline) -> Calendar:
@@ -73,7 +73,7 @@ class CatalogOutline:
             return self._calendars[project.calendar]
         if project.calendar == GREGORIAN.id:
             return GREGORIAN
-        place = Location(file=project.file, line=project.line, project=project.name, field="calendar")
+        place = Place(file=project.file, line=project.line, project=project.name, field="calendar")
         raise DefinitionError(Problem("CATALOG_004", f"calendar '{project.calendar}' not found", None, place))
 
     @cached_property
@@ -182,9 +182,7 @@ class _Reader:
 def read_catalog_outline(root: Path, project: str | None = None) -> CatalogOutline:
     """Return the outline of a catalog folder, or of as much of it as one project's DAG needs."""
     if not root.is_dir():
-        raise DefinitionError(
-            Problem("CATALOG_001", f"catalog folder {root} does not exist", None, Location(str(root)))
-        )
+        raise DefinitionError(Problem("CATALOG_001", f"catalog folder {root} does not exist", None, Place(str(root))))
     reader = _Reader(root)
     reader.open()
     return reader.read_all() if project is None else reader.read_for(project)

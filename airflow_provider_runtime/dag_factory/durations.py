@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-from airflow_provider_runtime.core.errors import DefinitionError, Location, Problem
+from airflow_provider_runtime.core.errors import DefinitionError, Place, Problem
 
 _UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 _PATTERN = re.compile(r"(\d+)\s*([wdhms])")
 
 
-def parse_duration(text: str, place: Location) -> timedelta:
+def parse_duration(text: str, place: Place) -> timedelta:
     """Return the length of time that a text says, or raise CATALOG_002 at its place."""
     compact = text.strip().lower()
     parts = _PATTERN.findall(compact)

@@ -14,7 +14,7 @@ from typing import Any
 from airflow_provider_runtime.core.catalog.definition import Definition, SourceMap
 from airflow_provider_runtime.core.catalog.documents import KINDS, read_definition
 from airflow_provider_runtime.core.catalog.yaml_source import Document, parse_bytes
-from airflow_provider_runtime.core.errors import Location, Problem
+from airflow_provider_runtime.core.errors import Code, Place, Problem
 from airflow_provider_runtime.core.model.base import Model
 from airflow_provider_runtime.core.model.dataset import Dataset
 from airflow_provider_runtime.core.model.operation import (
@@ -97,13 +97,13 @@ class FileOutline:
     projects: tuple[ProjectOutline, ...] = ()
     calendars: tuple[CalendarData, ...] = ()
     datasets: tuple[DatasetOutline, ...] = ()
-    problems: tuple[tuple[str, str, str, int], ...] = ()
+    problems: tuple[tuple[Code, str, str, int], ...] = ()
     """Code, message, file and line of what could not be read."""
 
     def list_problems(self) -> list[Problem]:
         """Return what could not be read."""
         return [
-            Problem(code, message, None, Location(file=file, line=line)) for code, message, file, line in self.problems
+            Problem(code, message, None, Place(file=file, line=line)) for code, message, file, line in self.problems
         ]
 
 

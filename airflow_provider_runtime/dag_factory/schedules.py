@@ -12,7 +12,7 @@ from airflow.sdk import AssetAll, PartitionedAssetTimetable, PartitionedAtRuntim
 from airflow.sdk.definitions.callback import AsyncCallback
 from airflow.sdk.definitions.deadline import DeadlineAlert
 
-from airflow_provider_runtime.core.errors import DefinitionError, Location, Problem
+from airflow_provider_runtime.core.errors import DefinitionError, Place, Problem
 from airflow_provider_runtime.core.model.period import Calendar
 from airflow_provider_runtime.dag_factory.catalog_outline import CatalogOutline
 from airflow_provider_runtime.dag_factory.durations import parse_duration
@@ -143,6 +143,6 @@ def _check_level(project: ProjectOutline, calendar: Calendar) -> None:
         raise DefinitionError(Problem("CATALOG_004", message, hint, locate(project, "level")))
 
 
-def locate(project: ProjectOutline, field: str) -> Location:
+def locate(project: ProjectOutline, field: str) -> Place:
     """Return the place of a project, with the field that is meant."""
-    return Location(file=project.file, line=project.line, project=project.name, field=field)
+    return Place(file=project.file, line=project.line, project=project.name, field=field)

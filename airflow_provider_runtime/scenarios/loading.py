@@ -22,7 +22,7 @@ from airflow_provider_runtime.core.catalog.loader import (
 from airflow_provider_runtime.core.catalog.translate import translate_validation_error
 from airflow_provider_runtime.core.catalog.yaml_nodes import Document, Node
 from airflow_provider_runtime.core.catalog.yaml_source import parse_bytes
-from airflow_provider_runtime.core.errors import Location, Problem
+from airflow_provider_runtime.core.errors import Place, Problem
 from airflow_provider_runtime.core.model.scenario import INLINE_KINDS, Scenario
 
 SCENARIO_LINE = re.compile(r"^[\"']?scenario[\"']?\s*:", re.MULTILINE)
@@ -69,7 +69,7 @@ def _read_file(file: Path, explicit: bool) -> Iterator[LoadedScenario]:
         return
     if not documents:
         hint = "a scenario is a document with the keys scenario, run, data and expect"
-        yield _refuse(file, Problem("CATALOG_002", "file holds no scenario", hint, Location(file=str(file))))
+        yield _refuse(file, Problem("CATALOG_002", "file holds no scenario", hint, Place(file=str(file))))
     for document in documents:
         yield read_document(file, document)
 

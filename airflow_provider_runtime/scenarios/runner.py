@@ -14,8 +14,8 @@ from airflow_provider_runtime.core.calendar.run_period import get_moment_after
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.loader import LoadResult
 from airflow_provider_runtime.core.errors import (
-    Location,
     PeriodError,
+    Place,
     Problem,
     RuntimeProviderError,
     SnapshotError,
@@ -122,7 +122,7 @@ class ScenarioRunner:
             problems = []
             for problem in error.problems:
                 mark = marks.get(problem.mark or "")
-                place = Location(mark.file, mark.line, mark.column, field=mark.field) if mark else Location()
+                place = Place(mark.file, mark.line, mark.column, field=mark.field) if mark else Place()
                 problems.append(Problem(problem.code, problem.message, problem.hint, place))
             raise_problems(problems)
         return {

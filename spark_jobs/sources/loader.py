@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException, IllegalArgumentException
 
-from spark_jobs.errors import JobError, Problem, shorten
+from spark_jobs.contract.codes import Code
+from spark_jobs.errors import JobError, MarkedProblem, shorten
 from spark_jobs.rows.row_ids import POSITION, number_by_content
 from spark_jobs.snapshot import name_table
 from spark_jobs.sources.columns import SYSTEM_TYPES, Wanted, build_column, find_mismatches, quote_name
@@ -179,11 +180,11 @@ def _find_fault_of_options(error: Exception, causes: list[str]) -> str | None:
 
 
 def _describe_failure(
-    table: Table, code: str, what: str, hint: str | None = None, column: str | None = None
-) -> Problem:
+    table: Table, code: Code, what: str, hint: str | None = None, column: str | None = None
+) -> MarkedProblem:
     if table.role == "append" and code == "DATA_001":
         code = "APPEND_008"
-    return Problem(code, f"{name_table(table)}: {what}", hint, table.mark, column)
+    return MarkedProblem(code, f"{name_table(table)}: {what}", hint, table.mark, column)
 
 
 def _open_location(
@@ -203,7 +204,7 @@ def _open_location(
     return read_files(context.spark, location, wanted, credentials)
 
 
-def _check_relation(table: Table, wanted: tuple[Wanted, ...], relation: Relation) -> list[Problem]:
+def _check_relation(table: Table, wanted: tuple[Wanted, ...], relation: Relation) -> list[MarkedProblem]:
     physical = {field.name: field.dataType for field in relation.frame.schema.fields}
     if relation.is_text:
         sentences = [
@@ -215,7 +216,7 @@ def _check_relation(table: Table, wanted: tuple[Wanted, ...], relation: Relation
         sentences = find_mismatches([column for column in wanted if column.name not in relation.texts], physical)
     where = relation.location.place or relation.location.table or "the rows given"
     return [
-        Problem("DATA_002", f"{name_table(table)} at {where}: {sentence}", _SCHEMA_HINT, table.mark, None)
+        MarkedProblem("DATA_002", f"{name_table(table)} at {where}: {sentence}", _SCHEMA_HINT, table.mark, None)
         for sentence in sentences
     ]
 

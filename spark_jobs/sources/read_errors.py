@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from spark_jobs.contract.codes import Code
 from spark_jobs.errors import RAISED_PREFIX, shorten
 
 ENCODING_HINT = "save it as UTF-8, or name its encoding: datasource option `encoding`, such as ISO-8859-1"
@@ -40,7 +41,7 @@ NO_NUMBER = re.compile(r"Bad value for type \w+ : (NaN|-?Infinity)")
 class ReadFailure:
     """Data that cannot be read: its code, what is wrong, the file where Spark names one."""
 
-    code: str
+    code: Code
     reason: str
     hint: str | None = None
     file: str | None = None
@@ -49,12 +50,12 @@ class ReadFailure:
 @dataclass(frozen=True, slots=True)
 class _Rule:
     pattern: re.Pattern[str]
-    code: str
+    code: Code
     reason: str
     hint: str | None = None
 
 
-def _rule(pattern: str, code: str, reason: str, hint: str | None = None) -> _Rule:
+def _rule(pattern: str, code: Code, reason: str, hint: str | None = None) -> _Rule:
     return _Rule(re.compile(pattern), code, reason, hint)
 
 

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from pyspark.errors import PySparkException
 
+from spark_jobs.contract.codes import Code, find_code
 from spark_jobs.errors import MARK_PATTERN, RAISED_PREFIX, JobError, shorten
 from spark_jobs.snapshot import name_column, name_table
 from spark_jobs.sources.read_errors import ENCODING_HINT, ReadFailure, find_read_failure
@@ -86,7 +87,7 @@ def _find_reason(error: BaseException, text: str) -> str:
 
 def _describe_raised(head: dict[str, str | None], text: str, plan: Plan) -> JobError:
     """Say what the job's own SQL has raised; on loading, of which table and column."""
-    code, mark, column = str(head["code"]), head.get("mark"), head.get("column")
+    code, mark, column = find_code(head["code"]) or "INFRA_001", head.get("mark"), head.get("column")
     table = find_table(plan, mark)
     if code != "DATA_003" or table is None:
         return JobError(code, shorten(text), mark=mark, column=column)
@@ -103,7 +104,7 @@ def _describe_read_failure(failure: ReadFailure, plan: Plan) -> JobError:
     if table is None:
         where = f"{failure.file} cannot be read" if failure.file else "data cannot be read"
         return JobError(failure.code, f"{where}: {failure.reason}", hint=failure.hint)
-    code = "APPEND_008" if (table.role, failure.code) == ("append", "DATA_001") else failure.code
+    code: Code = "APPEND_008" if (table.role, failure.code) == ("append", "DATA_001") else failure.code
     message = f"{name_table(table)}: {failure.file} cannot be read: {failure.reason}"
     return JobError(code, message, hint=failure.hint, mark=table.mark)
 

@@ -9,7 +9,7 @@ import pytest
 from airflow.serialization.decoders import decode_deadline_reference
 from airflow.serialization.encoders import encode_deadline_reference
 
-from airflow_provider_runtime.core.errors import DefinitionError, Location
+from airflow_provider_runtime.core.errors import DefinitionError, Place
 from airflow_provider_runtime.dag_factory.durations import parse_duration
 from airflow_provider_runtime.deadlines.references import PeriodEndReference, QueuedReference
 from airflow_provider_runtime.timetables.calendar_codec import encode_calendar
@@ -80,10 +80,10 @@ def test_queued_reference_takes_the_queueing_or_the_making_of_the_run() -> None:
     ("text", "expected"), [("3d", timedelta(days=3)), ("1d12h", timedelta(hours=36)), ("90 m", timedelta(minutes=90))]
 )
 def test_duration_is_read(text: str, expected: timedelta) -> None:
-    assert parse_duration(text, Location()) == expected
+    assert parse_duration(text, Place()) == expected
 
 
 @pytest.mark.parametrize("text", ["", "3", "d", "3x", "-3d", "P3D"])
 def test_duration_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(DefinitionError, match="CATALOG_002"):
-        parse_duration(text, Location())
+        parse_duration(text, Place())

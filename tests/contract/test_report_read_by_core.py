@@ -1,33 +1,16 @@
-"""What the Spark job reports, core reads; and both sides mean the same by a code."""
+"""What the Spark job reports, core reads."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import fields
 
-import pytest
-
-from airflow_provider_runtime.core.errors import DataError, Problem, get_error_class
+from airflow_provider_runtime.core.errors import Problem
 from airflow_provider_runtime.core.rendering import problem_to_json
 from airflow_provider_runtime.core.runs.life import list_slice_writes, public_report
-from spark_jobs.errors import EXIT_DATA, EXIT_DEFINITION, EXIT_INFRASTRUCTURE, JobError, get_exit_code
+from spark_jobs.errors import JobError
 from spark_jobs.redaction import hide
 from spark_jobs.report import ErrorReport, OperationReport, OutputReport, Report, SliceReport, make_error_reports
-
-CODES = (
-    *(f"CATALOG_00{n}" for n in range(1, 6)),
-    *(f"PROJECT_00{n}" for n in range(1, 4)),
-    *(f"DATASET_00{n}" for n in range(1, 4)),
-    *(f"EXPR_00{n}" for n in range(1, 6)),
-    *(f"UPDATE_00{n}" for n in range(1, 7)),
-    *(f"JOIN_{n:03}" for n in range(1, 11)),
-    *(f"AGG_00{n}" for n in range(1, 6)),
-    *(f"APPEND_00{n}" for n in range(1, 9)),
-    *(f"OUTPUT_00{n}" for n in range(1, 4)),
-    *(f"RESOLVE_00{n}" for n in range(1, 5)),
-    *(f"DATA_00{n}" for n in range(1, 4)),
-    *("RUN_001", "RUN_002", "SNAPSHOT_001", "INFRA_001", "SELECTOR_001"),
-)
 
 
 def make_report() -> Report:
@@ -42,13 +25,6 @@ def make_report() -> Report:
         rows_in=5,
         timings={"total_seconds": 0.3},
     )
-
-
-@pytest.mark.parametrize("code", CODES)
-def test_code_ends_job_and_core_in_the_same_family(code: str) -> None:
-    family = get_error_class(code)
-    expected = EXIT_DATA if family is DataError else EXIT_INFRASTRUCTURE if family.retryable else EXIT_DEFINITION
-    assert get_exit_code(code) == expected
 
 
 def test_report_of_a_success_becomes_the_public_one() -> None:

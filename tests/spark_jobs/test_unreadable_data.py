@@ -13,7 +13,7 @@ import pytest
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from spark_jobs.errors import JobError, Problem
+from spark_jobs.errors import JobError, MarkedProblem
 from spark_jobs.rows.executor import execute
 from spark_jobs.rows.staging import Staging
 from spark_jobs.sinks.memory import MemorySinks
@@ -24,7 +24,7 @@ from tests.spark_jobs.plan_builders import Columns, PlanBuilder, files, memory, 
 NOTE = [("id", "string"), ("note", "string")]
 
 
-def find_problem(spark: SparkSession, plan: PlanBuilder) -> Problem:
+def find_problem(spark: SparkSession, plan: PlanBuilder) -> MarkedProblem:
     with pytest.raises(JobError) as caught:
         run(spark, plan)
     problem = caught.value.problems[0]

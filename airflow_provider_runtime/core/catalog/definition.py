@@ -11,7 +11,7 @@ from typing import Generic, Literal, TypeVar
 from airflow_provider_runtime.core.catalog.source_text import SourceText
 from airflow_provider_runtime.core.catalog.spans import map_offsets
 from airflow_provider_runtime.core.catalog.yaml_nodes import Node, Value
-from airflow_provider_runtime.core.errors import Location
+from airflow_provider_runtime.core.errors import Place
 from airflow_provider_runtime.core.model.base import Model, PlainValue, to_plain
 
 Kind = Literal["calendar", "datasource", "resolver", "dataset", "project"]
@@ -48,14 +48,14 @@ class SourceMap:
             return previous, True
         return node, True
 
-    def locate(self, *path: str | int, key: bool = False) -> Location:
+    def locate(self, *path: str | int, key: bool = False) -> Place:
         """Return the place of the value at a path, or of its key; of the nearest known parent if there is none."""
         if not path and self.kind_key is not None:
             return self._fill(self._place(self.kind_key), path)
         node, _ = self.find_node(path, key=key)
         return self._fill(self._place(node), path)
 
-    def locate_span(self, path: Path, start: int, end: int) -> Location:
+    def locate_span(self, path: Path, start: int, end: int) -> Place:
         """Return the place of a stretch of the text at a path; start and end count its characters."""
         node, exact = self.find_node(path)
         if node is None or not exact or node.style == "none":
@@ -73,14 +73,14 @@ class SourceMap:
             until = offsets[min(end, last) - 1] + 1
         return self._fill(self.source.locate(first, until), path)
 
-    def _place(self, node: Node | None) -> Location:
+    def _place(self, node: Node | None) -> Place:
         if node is None:
-            return Location(file=self.source.name)
+            return Place(file=self.source.name)
         if node.style in {"plain", "single", "double"}:
             return self.source.locate(node.start, node.end)
         return self.source.locate(node.start)
 
-    def _fill(self, location: Location, path: Path) -> Location:
+    def _fill(self, location: Place, path: Path) -> Place:
         return replace(
             location, project=self.project, operation_seq=self._find_seq(path), field=format_path(path) or None
         )
@@ -161,11 +161,11 @@ class Definition(Generic[T]):
         canonical = json.dumps(dumped, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
 
-    def locate(self, *path: str | int, key: bool = False) -> Location:
+    def locate(self, *path: str | int, key: bool = False) -> Place:
         """Return the place of the value at a path, or of its key."""
         return self.source.locate(*path, key=key)
 
-    def locate_span(self, path: Path, start: int, end: int) -> Location:
+    def locate_span(self, path: Path, start: int, end: int) -> Place:
         """Return the place of a stretch of the text at a path."""
         return self.source.locate_span(path, start, end)
 

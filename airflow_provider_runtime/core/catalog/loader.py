@@ -19,7 +19,7 @@ from airflow_provider_runtime.core.catalog.yaml_source import (
     parse_bytes,
     parse_text,
 )
-from airflow_provider_runtime.core.errors import Location, Problem, raise_problems
+from airflow_provider_runtime.core.errors import Place, Problem, raise_problems
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -42,7 +42,7 @@ def load_catalog(root: Path | str, *, project: str | None = None) -> LoadResult:
     root = Path(root)
     if not root.is_dir():
         message = "catalog folder does not exist" if not root.exists() else "catalog is not a folder"
-        location = Location(file=str(root))
+        location = Place(file=str(root))
         problem = Problem("CATALOG_001", message, "name it with --catalog, or make one with init", location)
         return LoadResult(Catalog(root), (problem,))
     problems: list[Problem] = []
@@ -136,4 +136,4 @@ def read_bytes(path: Path, name: str) -> bytes | ParsedFile:
 
 def _refuse_unreadable(what: str, name: str, error: OSError) -> Problem:
     reason = (error.strerror or str(error)).lower()
-    return Problem("CATALOG_001", f"{what} cannot be read: {reason}", "check its permissions", Location(file=name))
+    return Problem("CATALOG_001", f"{what} cannot be read: {reason}", "check its permissions", Place(file=name))

@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 
 from airflow_provider_runtime.core.catalog.definition import Definition, Path
-from airflow_provider_runtime.core.errors import Problem
+from airflow_provider_runtime.core.errors import Code, Problem
 from airflow_provider_runtime.core.model.period import GREGORIAN, Calendar, Level, Period
 from airflow_provider_runtime.core.suggest import suggest
 
@@ -53,7 +53,7 @@ class _CalendarCheck:
             self._check_overlaps(name)
         return self._problems
 
-    def _report(self, path: Path, message: str, hint: str | None = None, *, code: str = "CATALOG_002") -> None:
+    def _report(self, path: Path, message: str, hint: str | None = None, *, code: Code = "CATALOG_002") -> None:
         self._problems.append(Problem(code, message, hint, self._definition.locate(*path)))
 
     def _check_level(self, index: int, level: Level, seen: set[str]) -> None:

@@ -7,7 +7,7 @@ from itertools import islice
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition, Path
-from airflow_provider_runtime.core.errors import Problem
+from airflow_provider_runtime.core.errors import Code, Problem
 from airflow_provider_runtime.core.model.dataset import Dataset, DatasetTarget, Lookup, Table
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
 from airflow_provider_runtime.core.model.schema import (
@@ -50,7 +50,7 @@ class _DatasetCheck:
             self._check_alias(index, lookup, seen)
             self._check_target(("lookups", index), lookup)
 
-    def _report(self, code: str, path: Path, message: str, hint: str | None = None, *, key: bool = False) -> None:
+    def _report(self, code: Code, path: Path, message: str, hint: str | None = None, *, key: bool = False) -> None:
         self.problems.append(Problem(code, message, hint, self._definition.locate(*path, key=key)))
 
     def _check_table(self, path: Path, table: Table) -> None:
@@ -172,7 +172,7 @@ class _DatasetCheck:
 
 def check_equalities(
     main_table: str, lookup: Lookup, sides: Mapping[str, Mapping[str, DataType]]
-) -> list[tuple[str, str, str | None]]:
+) -> list[tuple[Code, str, str | None]]:
     """Return code, message and hint of what keeps a lookup's columns from being compared."""
     if all(
         sides["source_column"][condition.source_column] == sides["target_column"][condition.target_column]

@@ -9,7 +9,7 @@ from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition, Path
 from airflow_provider_runtime.core.catalog.rules_dataset import is_unknown_resolver
 from airflow_provider_runtime.core.catalog.rules_secrets import check_format, check_options, check_url
-from airflow_provider_runtime.core.errors import Problem
+from airflow_provider_runtime.core.errors import Code, Problem
 from airflow_provider_runtime.core.model.base import read_as_date
 from airflow_provider_runtime.core.model.duration import DURATION_HINT, parse_duration
 from airflow_provider_runtime.core.model.operation import Destination, OutputOperation
@@ -45,7 +45,7 @@ class _ProjectCheck:
         if self._project.airflow is not None:
             self._check_airflow(self._project.airflow)
 
-    def _report(self, code: str, path: Path, message: str, hint: str | None = None, *, key: bool = False) -> None:
+    def _report(self, code: Code, path: Path, message: str, hint: str | None = None, *, key: bool = False) -> None:
         self.problems.append(Problem(code, message, hint, self._definition.locate(*path, key=key)))
 
     def _check_calendar(self) -> None:

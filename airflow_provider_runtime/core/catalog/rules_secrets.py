@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from airflow_provider_runtime.core.catalog.definition import Definition, Path
 from airflow_provider_runtime.core.catalog.rules_options import find_option_faults
-from airflow_provider_runtime.core.errors import Location, Problem
+from airflow_provider_runtime.core.errors import Place, Problem
 from airflow_provider_runtime.core.model.base import Model
 from airflow_provider_runtime.core.model.datasource import Datasource
 
@@ -111,6 +111,6 @@ def check_credential(definition: Definition[Model], path: Path, value: str | Non
     return [Problem("CATALOG_004", message, "never write the secret itself", hide_line(definition, *path))]
 
 
-def hide_line(definition: Definition[Model], *path: str | int, key: bool = False) -> Location:
+def hide_line(definition: Definition[Model], *path: str | int, key: bool = False) -> Place:
     """Return a place without its source line, which may show a secret."""
     return replace(definition.locate(*path, key=key), source_line=None)

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from functools import cached_property
 
-from airflow_provider_runtime.core.errors import Location
+from airflow_provider_runtime.core.errors import Place
 
 LONGEST_LINE = 1_000
 """Characters from which a source line is not shown."""
@@ -40,7 +40,7 @@ class SourceText:
             self._starts = [0, *(match.end() for match in LINE_BREAK.finditer(self.text))]
         return self._starts
 
-    def locate(self, start: int, end: int | None = None) -> Location:
+    def locate(self, start: int, end: int | None = None) -> Place:
         """Return the place of a stretch of the text."""
         starts = self._line_starts()
         start = min(start, len(self.text))
@@ -52,7 +52,7 @@ class SourceText:
         if end_column is not None and end_column <= column:
             end_column = None
         shown = self.show_line(line + 1)
-        return Location(file=self.name, line=line + 1, column=column, end_column=end_column, source_line=shown)
+        return Place(file=self.name, line=line + 1, column=column, end_column=end_column, source_line=shown)
 
     def show_line(self, number: int) -> str | None:
         """Return a line, counted from 1; None where there is none, or where it is too long or may show a secret."""

@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 from airflow_provider_runtime.core.catalog.definition import ALIASES, Path, SourceMap, format_path
 from airflow_provider_runtime.core.catalog.rules_secrets import holds_secret
 from airflow_provider_runtime.core.catalog.yaml_nodes import Node
-from airflow_provider_runtime.core.errors import Location, Problem
+from airflow_provider_runtime.core.errors import Place, Problem
 from airflow_provider_runtime.core.model.base import IDENTIFIER_PATTERN, NAME_PATTERN, TITLE_PATTERN, Flag
 from airflow_provider_runtime.core.rendering import escape_control
 from airflow_provider_runtime.core.suggest import find_nearest, list_names
@@ -114,7 +114,7 @@ def _clean_path(loc: tuple[int | str, ...]) -> tuple[Path, bool]:
     return tuple(cleaned), key
 
 
-def _hide_value(place: Location) -> Location:
+def _hide_value(place: Place) -> Place:
     """Return the place of a key whose line ends behind it: what a misspelt key holds may be a password."""
     if place.source_line is None or place.end_column is None:
         return place

@@ -14,7 +14,7 @@ import yaml
 from airflow_provider_runtime.core.catalog.source_text import SourceText
 from airflow_provider_runtime.core.catalog.yaml_composer import Composer, UnreadableError
 from airflow_provider_runtime.core.catalog.yaml_nodes import Document, Node
-from airflow_provider_runtime.core.errors import Location, Problem
+from airflow_provider_runtime.core.errors import Place, Problem
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
 UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -41,7 +41,7 @@ def parse_bytes(data: bytes, name: str) -> ParsedFile:
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8")
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        location = Location(file=name, line=line, column=column)
+        location = Place(file=name, line=line, column=column)
         problem = Problem("CATALOG_001", "file is not UTF-8", "save it in the encoding UTF-8", location)
         return ParsedFile(problems=[problem], unread=[data.decode("utf-8", "replace")])
     return parse_text(text, name)
@@ -67,7 +67,7 @@ def parse_text(text: str, name: str) -> ParsedFile:
 
 
 def _refuse_file(name: str, message: str, hint: str) -> ParsedFile:
-    return ParsedFile(problems=[Problem("CATALOG_001", message, hint, Location(file=name))])
+    return ParsedFile(problems=[Problem("CATALOG_001", message, hint, Place(file=name))])
 
 
 def _split_documents(text: str) -> Iterator[tuple[int, int]]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from airflow_provider_runtime.core.errors import Code
+
 Kind = Literal[
     "syntax", "unknown_column", "unknown_table", "unknown_function", "arity", "type", "aggregate", "selector"
 ]
 
-CODES: dict[str, str] = {
+CODES: dict[Kind, Code] = {
     "syntax": "EXPR_001",
     "unknown_column": "EXPR_002",
     "unknown_table": "EXPR_002",
@@ -28,7 +30,7 @@ class ExpressionProblem:
     With `selector` set, the span lies in the text of the named selector of that name.
     """
 
-    code: str
+    code: Code
     kind: Kind
     message: str
     hint: str | None

@@ -11,7 +11,7 @@ import pytest
 
 from airflow_provider_runtime import __version__
 from airflow_provider_runtime.cli import main as cli
-from airflow_provider_runtime.core.errors import DefinitionError, Location, Problem
+from airflow_provider_runtime.core.errors import DefinitionError, Place, Problem
 
 
 def run(*arguments: str) -> int:
@@ -78,7 +78,7 @@ def test_output_on_a_full_disk_exits_1_without_traceback() -> None:
 def test_error_of_the_package_exits_1_without_traceback(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    problem = Problem("CATALOG_002", "unknown key 'x'", "remove it", Location(file="a.yaml", line=3))
+    problem = Problem("CATALOG_002", "unknown key 'x'", "remove it", Place(file="a.yaml", line=3))
 
     @click.command("schema")
     def failing() -> None:

@@ -20,7 +20,7 @@ from airflow_provider_runtime.cli.main import command as root_command
 from airflow_provider_runtime.cli.run import write_report
 from airflow_provider_runtime.cli.run_summary import add_source_line, print_plan
 from airflow_provider_runtime.core.catalog.catalog import registered_dataset_id
-from airflow_provider_runtime.core.errors import InfrastructureError, Location, PeriodError, Problem
+from airflow_provider_runtime.core.errors import InfrastructureError, PeriodError, Place, Problem
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
 from airflow_provider_runtime.core.registry.transactional import TransactionalRegistry
 from spark_jobs import run_project
@@ -147,7 +147,7 @@ def test_problem_of_the_job_is_shown_with_its_line_unless_that_may_show_a_secret
     (tmp_path / "a.yaml").write_bytes("name: a\u2028b\x85\nexpression: amnt\npassword: hunter2\n".encode())
 
     def show(line: int) -> str | None:
-        problem = Problem("DATA_001", "does not fit", location=Location(file="a.yaml", line=line))
+        problem = Problem("DATA_001", "does not fit", location=Place(file="a.yaml", line=line))
         return add_source_line(problem, tmp_path).location.source_line
 
     assert [show(line) for line in (2, 3, 9)] == ["expression: amnt", None, None]

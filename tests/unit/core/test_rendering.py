@@ -7,7 +7,7 @@ import pickle
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_runtime.core.errors import DataError, DefinitionError, Location, Problem, get_error_class
+from airflow_provider_runtime.core.errors import DataError, DefinitionError, Place, Problem, get_error_class
 from airflow_provider_runtime.core.rendering import (
     problem_to_json,
     render_github,
@@ -17,7 +17,7 @@ from airflow_provider_runtime.core.rendering import (
 )
 from airflow_provider_runtime.core.suggest import find_nearest, list_names, suggest
 
-PLACE = Location("p.yaml", 7, 5, 9, "fx", 10, "selector", source_line="    amnt > 2")
+PLACE = Place("p.yaml", 7, 5, 9, "fx", 10, "selector", source_line="    amnt > 2")
 PROBLEM = Problem("EXPR_002", "unknown column 'amnt'", "did you mean 'amount'?", PLACE)
 
 
@@ -44,20 +44,20 @@ def test_problem_as_json_has_the_promised_keys() -> None:
 
 
 def test_problem_as_annotation_escapes_line_breaks_and_commas() -> None:
-    problem = Problem("CATALOG_002", "a\nb", None, Location("x,y.yaml", 2, 3))
+    problem = Problem("CATALOG_002", "a\nb", None, Place("x,y.yaml", 2, 3))
     assert render_github(problem, "cat") == "::error file=cat/x%2Cy.yaml,line=2,col=3,title=CATALOG_002::a%0Ab"
 
 
 @given(st.text(max_size=80), st.text(max_size=80), st.integers(0, 90), st.integers(0, 90))
 def test_problem_of_any_text_renders_without_control_characters(message: str, line: str, start: int, end: int) -> None:
-    location = Location("f.yaml", 1, start + 1, end + 1, source_line=line)
+    location = Place("f.yaml", 1, start + 1, end + 1, source_line=line)
     shown = render_problem(Problem("CATALOG_002", message, None, location))
     assert all(character.isprintable() or character == "\n" for character in shown)
     assert len(shown.splitlines()) <= 5
 
 
 def test_problems_sorted_are_in_order_of_places_and_unique() -> None:
-    later = Problem("A", "x", None, Location("p.yaml", 8))
+    later = Problem("A", "x", None, Place("p.yaml", 8))
     assert sort_problems([later, PROBLEM, later]) == [PROBLEM, later]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from airflow_provider_runtime.core.errors import Code
 from airflow_provider_runtime.core.expr.checker import Checked, check_tree
 from airflow_provider_runtime.core.expr.datatypes import is_assignable
 from airflow_provider_runtime.core.expr.nodes import ColumnRef
@@ -61,11 +62,12 @@ def _check_source(context: OperationContext, operation: AppendOperation) -> Tabl
     if answer.reason == "broken":
         return None
     if answer.definition is None:
-        code, message, name = {
+        told: dict[str, tuple[Code, str, str]] = {
             "not_found": ("APPEND_001", f"source dataset '{reference}' not found", "dataset_id"),
             "version": ("APPEND_002", f"source dataset '{reference}' has no version {pinned}", "dataset_version"),
             "disabled": ("DATASET_002", f"source dataset '{reference}' is disabled", "dataset_id"),
-        }[answer.reason]
+        }
+        code, message, name = told[answer.reason]
         context.report(code, message, (*path, name), answer.hint)
         return None
     place = context.locate((*path, "dataset_id"))

@@ -7,7 +7,7 @@ from typing import Literal
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
-from airflow_provider_runtime.core.errors import Location, Problem
+from airflow_provider_runtime.core.errors import Place, Problem
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.model.dataset import Dataset, Table
 from airflow_provider_runtime.core.model.operation import Operation
@@ -41,7 +41,7 @@ class TableUse:
     pinned_version: int | None
     dataset: Definition[Dataset]
     table: Table
-    location: Location
+    location: Place
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
-from airflow_provider_runtime.core.errors import Location, Problem
+from airflow_provider_runtime.core.errors import Code, Place, Problem
 from airflow_provider_runtime.core.expr.checker import Checked, check_expression
 from airflow_provider_runtime.core.expr.datatypes import is_assignable
 from airflow_provider_runtime.core.expr.problems import ExpressionProblem
@@ -60,9 +60,9 @@ class ProjectContext:
     """Where the outputs so far go."""
     registered: dict[str, int] = field(default_factory=dict)
     """The outputs' seq by the name that they register."""
-    _told: set[tuple[str, str, str, int, int]] = field(default_factory=set)
+    _told: set[tuple[str, Code, str, int, int]] = field(default_factory=set)
 
-    def report_in_selector(self, problem: ExpressionProblem, code: str, message: str, seq: int | None) -> None:
+    def report_in_selector(self, problem: ExpressionProblem, code: Code, message: str, seq: int | None) -> None:
         """Report a mistake inside a named selector's text, once however often it is used."""
         name = problem.selector or ""
         key = (name, code, message, problem.start, problem.end)
@@ -92,11 +92,11 @@ class OperationContext:
         """The catalog that references are looked up in."""
         return self.project.catalog
 
-    def locate(self, path: Path) -> Location:
+    def locate(self, path: Path) -> Place:
         """Return the place of a value of this operation."""
         return self.project.definition.locate("operations", self.index, *path)
 
-    def report(self, code: str, message: str, path: Path, hint: str | None = None) -> None:
+    def report(self, code: Code, message: str, path: Path, hint: str | None = None) -> None:
         """Report a problem at a value of this operation."""
         self.project.problems.append(Problem(code, message, hint, self.locate(path)))
 
@@ -168,7 +168,7 @@ def make_table_use(
     definition: Definition[Dataset],
     role: Role,
     reference: str,
-    location: Location,
+    location: Place,
     *,
     seq: int | None = None,
     alias: str | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from airflow_provider_runtime.core.errors import Code
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.scope import Scope
 from airflow_provider_runtime.core.model.operation import AggregateArguments, Aggregation
@@ -22,7 +23,7 @@ class Place:
     path: Path
     scope: Scope
     wording: Wording
-    unknown_column_code: str
+    unknown_column_code: Code
     unknown_columns: set[str]
 
 

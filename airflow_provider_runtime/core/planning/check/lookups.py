@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_provider_runtime.core.errors import Problem
+from airflow_provider_runtime.core.errors import Code, Problem
 from airflow_provider_runtime.core.expr.checker import check_tree
 from airflow_provider_runtime.core.expr.nodes import ColumnRef, make_equalities
 from airflow_provider_runtime.core.expr.scope import Scope
@@ -19,13 +19,14 @@ from airflow_provider_runtime.core.planning.check.working import WorkingSchema
 from airflow_provider_runtime.core.suggest import suggest
 
 
-def tell_missing(what: str, reference: str, version: int | None, answer: DatasetAnswer) -> tuple[str, str] | None:
+def tell_missing(what: str, reference: str, version: int | None, answer: DatasetAnswer) -> tuple[Code, str] | None:
     """Return code and message for a dataset that is not there; None when the reason is told elsewhere."""
-    return {
+    told: dict[str, tuple[Code, str]] = {
         "not_found": ("DATASET_001", f"{what} '{reference}' not found"),
         "disabled": ("DATASET_002", f"{what} '{reference}' is disabled"),
         "version": ("DATASET_003", f"{what} '{reference}' has no version {version}"),
-    }.get(answer.reason)
+    }
+    return told.get(answer.reason)
 
 
 def check_lookups(context: ProjectContext, source: TableUse) -> None:

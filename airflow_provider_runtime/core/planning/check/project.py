@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog, Registration
 from airflow_provider_runtime.core.catalog.definition import Definition
-from airflow_provider_runtime.core.errors import Location, Problem
+from airflow_provider_runtime.core.errors import Place, Problem
 from airflow_provider_runtime.core.expr.checker import check_expression
 from airflow_provider_runtime.core.expr.scope import Scope
 from airflow_provider_runtime.core.model.dataset import Dataset, DatasetTarget
@@ -277,7 +277,7 @@ def _check_unused_selectors(context: ProjectContext) -> None:
                 continue
             code, message = SELECTOR.translate(problem)
             if problem.selector is None:
-                place: Location = context.definition.locate("selectors", name)
+                place: Place = context.definition.locate("selectors", name)
                 context.problems.append(Problem(code, message, problem.hint, place))
             else:
                 context.report_in_selector(problem, code, message, None)

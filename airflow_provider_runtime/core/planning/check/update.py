@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from airflow_provider_runtime.core.errors import Code
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.datatypes import explain_no_common_type
 from airflow_provider_runtime.core.expr.scope import Relation, Scope
@@ -101,7 +102,7 @@ class _JoinChecks:
         if answer.reason == "broken":
             return None
         if answer.definition is None:
-            code, message, name = {
+            told: dict[str, tuple[Code, str, str]] = {
                 "not_found": ("JOIN_001", f"Dataset {join.dataset_id} not found in MetadataStore", "dataset_id"),
                 "disabled": (
                     "JOIN_002",
@@ -113,7 +114,8 @@ class _JoinChecks:
                     f"Dataset {join.dataset_id} version {join.dataset_version} not found",
                     "dataset_version",
                 ),
-            }[answer.reason]
+            }
+            code, message, name = told[answer.reason]
             self.context.report(code, message, (*path, name), answer.hint)
             return None
         place = self.context.locate((*path, "dataset_id"))

@@ -10,7 +10,7 @@ from pathlib import Path
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult, load_catalog
-from airflow_provider_runtime.core.errors import Location, Problem, ResolveError, raise_problems
+from airflow_provider_runtime.core.errors import Place, Problem, ResolveError, raise_problems
 from airflow_provider_runtime.core.model.operation import OutputOperation
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.check.checked import CheckedProject
@@ -120,7 +120,7 @@ def explain_missing(catalog: Catalog, loaded: LoadResult, reference: str) -> tup
         return loaded.problems
     problem = explain_missing_project(catalog, reference)
     if problem.location.file is None:
-        problem = Problem(problem.code, problem.message, problem.hint, Location(file=str(catalog.root)))
+        problem = Problem(problem.code, problem.message, problem.hint, Place(file=str(catalog.root)))
     unreadable = [found for found in loaded.problems if found.code == "CATALOG_001"]
     return (*unreadable, problem)
 

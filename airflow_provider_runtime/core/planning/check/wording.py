@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from airflow_provider_runtime.core.errors import Code
 from airflow_provider_runtime.core.expr.problems import ExpressionProblem
 
-Told = tuple[str, str]
+Told = tuple[Code, str]
 """Code and message."""
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
-from airflow_provider_runtime.core.errors import Problem
+from airflow_provider_runtime.core.errors import Code, Problem
 from airflow_provider_runtime.core.model.dataset import Dataset, DatasetTarget
 from airflow_provider_runtime.core.model.operation import AppendOperation, UpdateOperation
 from airflow_provider_runtime.core.model.project import Project
@@ -86,9 +86,10 @@ def pin_table(use: TableUse, catalog: Catalog, registry: Registry | None, *, off
 
 def report_unregistered(pin: Pin) -> Problem:
     """Return the problem of a dataset that some project registers, but that no run has registered yet."""
-    code, message = {
+    codes: dict[str, tuple[Code, str]] = {
         "join": ("JOIN_001", f"Dataset {pin.use.reference} not found in MetadataStore"),
         "append": ("APPEND_001", f"source dataset '{pin.use.reference}' not found"),
-    }.get(pin.use.role, ("DATASET_001", f"dataset '{pin.use.reference}' not found"))
+    }
+    code, message = codes.get(pin.use.role, ("DATASET_001", f"dataset '{pin.use.reference}' not found"))
     hint = f"no run has registered '{pin.use.dataset.model.name}' yet: run the project that registers it first"
     return Problem(code, message, hint, pin.use.location)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
-from airflow_provider_runtime.core.errors import Location, Problem, ResolveError
+from airflow_provider_runtime.core.errors import Place, Problem, ResolveError
 from airflow_provider_runtime.core.model.dataset import Dataset
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID, Resolver
@@ -26,9 +26,7 @@ class ResolverChoice:
     definition: Definition[Resolver] | None = None
 
 
-def choose_resolver(
-    catalog: Catalog, project: Definition[Project], dataset: Dataset, place: Location
-) -> ResolverChoice:
+def choose_resolver(catalog: Catalog, project: Definition[Project], dataset: Dataset, place: Place) -> ResolverChoice:
     """Return the dataset's resolver in its highest active version, or raise RESOLVE_001 or RESOLVE_002."""
     overrides = project.model.resolver_overrides
     for key in (dataset.id, dataset.name):
@@ -43,7 +41,7 @@ def choose_resolver(
     raise ResolveError(_report_none(catalog, dataset, place))
 
 
-def _get_resolver(catalog: Catalog, identifier: str, source: ResolverSource, place: Location) -> ResolverChoice:
+def _get_resolver(catalog: Catalog, identifier: str, source: ResolverSource, place: Place) -> ResolverChoice:
     found = catalog.find_resolver(identifier)
     if found is not None:
         return ResolverChoice(identifier, found.model.version, source, found)
@@ -56,7 +54,7 @@ def _get_resolver(catalog: Catalog, identifier: str, source: ResolverSource, pla
     raise ResolveError(Problem("RESOLVE_001", f"resolver '{identifier}' not found", hint, place))
 
 
-def _report_none(catalog: Catalog, dataset: Dataset, place: Location) -> Problem:
+def _report_none(catalog: Catalog, dataset: Dataset, place: Place) -> Problem:
     name = dataset.name
     disabled = sorted(key for key, found in catalog.resolvers.items() if found.model.is_default)
     if disabled:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from airflow_provider_runtime.core.calendar.periods import PeriodIndex
-from airflow_provider_runtime.core.errors import DataError, Location, Problem
+from airflow_provider_runtime.core.errors import DataError, Place, Problem
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.plan import PlanLocation
 from airflow_provider_runtime.core.planning.resolve.locations import escape_pattern
@@ -15,7 +15,7 @@ from airflow_provider_runtime.core.registry.ports import DatasetVersion, SliceRe
 from airflow_provider_runtime.core.suggest import list_names
 
 
-def locate_slices(version: DatasetVersion, index: PeriodIndex, period: Period, place: Location) -> ResolvedTable:
+def locate_slices(version: DatasetVersion, index: PeriodIndex, period: Period, place: Place) -> ResolvedTable:
     """Return the locations of a period's slices: its own, else its children's, else its parent's."""
     chosen, reason = _choose(version, index, period)
     if not chosen:

@@ -14,7 +14,7 @@ from airflow_provider_runtime.core.catalog.rules_options import find_option_faul
 from airflow_provider_runtime.core.catalog.rules_secrets import FORMAT_NAME, find_secret_word, holds_secret
 from airflow_provider_runtime.core.errors import (
     DefinitionError,
-    Location,
+    Place,
     Problem,
     ResolveError,
     RuntimeProviderError,
@@ -40,7 +40,7 @@ from airflow_provider_runtime.core.planning.resolve.templates import make_token_
 from airflow_provider_runtime.core.suggest import suggest
 
 ANY_LEVEL = "any"
-_Locate = Callable[[str], Location]
+_Locate = Callable[[str], Place]
 _TABLE = re.compile(r"""[^\s"'`;()\[\]\\,*]+(?: [^\s"'`;()\[\]\\,*]+)*""")
 
 
@@ -69,7 +69,7 @@ class ResolvedTable:
 
 
 def resolve_table(
-    context: ResolveContext, resolver: Definition[Resolver], dataset: Dataset, table: Table, place: Location
+    context: ResolveContext, resolver: Definition[Resolver], dataset: Dataset, table: Table, place: Place
 ) -> ResolvedTable:
     """Return where a table's rows are for the run's period.
 
@@ -103,7 +103,7 @@ def _key_without_period(location: PlanLocation) -> str:
 
 
 def _report_no_match(
-    resolver: Resolver, table: Table, period: Period, trace: tuple[RuleTrace, ...], place: Location
+    resolver: Resolver, table: Table, period: Period, trace: tuple[RuleTrace, ...], place: Place
 ) -> Problem:
     reasons = "; ".join(f"rule '{rule.name}': {rule.reason}" for rule in trace) or "it has no rules"
     message = (
@@ -173,7 +173,7 @@ class _StrategyCall:
     def _render(self, key: str, text: str, values: Mapping[str, str]) -> str:
         return render_template(text, values, self._locate(key))
 
-    def _locate(self, key: str) -> Location:
+    def _locate(self, key: str) -> Place:
         return self.resolver.locate("rules", self.index, "strategy", key)
 
     def _finish(self, location: PlanLocation, period: str) -> PlanLocation:
@@ -192,7 +192,7 @@ def _resolve_with_class(
         dataset.id, dataset.version, table.name, period, context.project, context.index.calendar_id
     )
 
-    def locate(_: str) -> Location:
+    def locate(_: str) -> Place:
         return resolver.locate("class")
 
     try:

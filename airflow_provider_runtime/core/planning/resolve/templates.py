@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from airflow_provider_runtime.core.errors import Location, Problem, ResolveError
+from airflow_provider_runtime.core.errors import Place, Problem, ResolveError
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.resolver import TEMPLATE_TOKENS
 from airflow_provider_runtime.core.suggest import suggest
@@ -36,13 +36,13 @@ def list_unknown_tokens(text: str) -> tuple[str, ...]:
     return tuple(name for name in names if name not in TEMPLATE_TOKENS)
 
 
-def render_template(text: str, values: Mapping[str, str], place: Location | None = None) -> str:
+def render_template(text: str, values: Mapping[str, str], place: Place | None = None) -> str:
     """Return the template with its tokens replaced; an unknown token is RESOLVE_004."""
     if unknown := list_unknown_tokens(text):
-        raise ResolveError(_report_unknown(name, text, place or Location()) for name in unknown)
+        raise ResolveError(_report_unknown(name, text, place or Place()) for name in unknown)
     return _TOKEN.sub(lambda match: values[match[1].strip()], text)
 
 
-def _report_unknown(name: str, text: str, place: Location) -> Problem:
+def _report_unknown(name: str, text: str, place: Place) -> Problem:
     message = f"unknown template token '{{{{{name}}}}}' in '{text}'"
     return Problem("RESOLVE_004", message, suggest(name, TEMPLATE_TOKENS), place)

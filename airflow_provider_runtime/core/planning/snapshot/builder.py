@@ -22,6 +22,7 @@ from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult
 from airflow_provider_runtime.core.catalog.rules_secrets import holds_secret
 from airflow_provider_runtime.core.errors import (
+    Code,
     DefinitionError,
     Problem,
     RuntimeProviderError,
@@ -73,6 +74,7 @@ from airflow_provider_runtime.core.planning.snapshot.compile import (
 from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
 from airflow_provider_runtime.core.planning.snapshot.used_definitions import find_used_definitions, list_changed
 from airflow_provider_runtime.core.registry.ports import Registry
+from spark_jobs.contract.codes import get_family
 
 DEFAULT_SLICE_STORE = ".runtime/slices"
 
@@ -209,7 +211,7 @@ class _Builder:
 
     def _raise(self) -> None:
         # What a retry may mend comes last: the first problem decides whether there is one.
-        ordered = sorted(dict.fromkeys(self.problems), key=lambda found: get_error_class(found.code).retryable)
+        ordered = sorted(dict.fromkeys(self.problems), key=lambda found: get_family(found.code).is_retryable)
         raise_problems(ordered)
 
     def _collect(self, error: RuntimeProviderError, role: str = "") -> None:
@@ -403,7 +405,7 @@ def _to_utc(moment: datetime) -> datetime:
 def _adopt(problem: Problem, project: Definition[Project], role: str = "") -> Problem:
     """Return a problem as the project tells it: appends have codes of their own, and a place is always there."""
     if role == "append" and problem.code.startswith(("RESOLVE_", "DATA_001")):
-        code = "APPEND_007" if problem.code.startswith("RESOLVE_") else "APPEND_008"
+        code: Code = "APPEND_007" if problem.code.startswith("RESOLVE_") else "APPEND_008"
         problem = replace(problem, code=code, message=f"{problem.code}: {problem.message}")
     if problem.location.file is None:
         place = project.locate()

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from airflow_provider_runtime.core.catalog.definition import format_path
-from airflow_provider_runtime.core.errors import Location
+from airflow_provider_runtime.core.errors import Place
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.spark_sql import compile_equalities, compile_sql
 from airflow_provider_runtime.core.model.operation import OutputOperation
@@ -212,7 +212,7 @@ def make_plan_columns(columns: Iterable[WorkingColumn]) -> tuple[PlanColumn, ...
     return tuple(PlanColumn(name=column.name, type=column.type.ddl, nullable=column.nullable) for column in columns)
 
 
-def make_plan_mark(place: Location, seq: int | None = None) -> PlanMark:
+def make_plan_mark(place: Place, seq: int | None = None) -> PlanMark:
     """Return a place as the plan writes it."""
     return PlanMark(file=place.file, line=place.line, column=place.column, field=place.field, operation_seq=seq)
 

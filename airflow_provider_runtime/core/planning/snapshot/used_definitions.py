@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
-from airflow_provider_runtime.core.errors import Location, Problem
+from airflow_provider_runtime.core.errors import Place, Problem
 from airflow_provider_runtime.core.model.dataset import Dataset
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.model.resolver import Resolver
@@ -17,7 +17,7 @@ from airflow_provider_runtime.core.registry.ports import Registry, UsedDefinitio
 
 def find_used_definitions(
     catalog: Catalog, checked: CheckedProject, resolvers: Iterable[Definition[Resolver]]
-) -> dict[UsedDefinition, Location]:
+) -> dict[UsedDefinition, Place]:
     """Return the versioned definitions that a project's run uses, and where they stand.
 
     A draft's run uses none: neither it nor what it is tried out on is settled. Registered datasets are not ours:
@@ -32,7 +32,7 @@ def find_used_definitions(
     return dict(sorted(found.items(), key=lambda item: (item[0].kind, item[0].id, item[0].version)))
 
 
-def list_changed(registry: Registry | None, definitions: Mapping[UsedDefinition, Location]) -> list[Problem]:
+def list_changed(registry: Registry | None, definitions: Mapping[UsedDefinition, Place]) -> list[Problem]:
     """Return a CATALOG_005 at each definition that a run has used with other content."""
     if registry is None or not registry.check_definitions(tuple(definitions)):
         return []

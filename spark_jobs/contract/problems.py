@@ -1,0 +1,42 @@
+"""A problem: what is wrong, the place in the definitions, and the remedy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from spark_jobs.contract.codes import Code
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands in the definitions: in a file, and the logical path to it."""
+
+    file: str | None = None
+    line: int = 1
+    column: int = 1
+    end_column: int | None = None
+    project: str | None = None
+    operation_seq: int | None = None
+    field: str | None = None
+    source_line: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong, with the place and, where there is one, the remedy."""
+
+    code: Code
+    message: str
+    hint: str | None = None
+    location: Place = field(default_factory=Place)
+    severity: Severity = "error"
+
+    def at(self, **changes: Any) -> Problem:
+        """Return the same problem with parts of its place replaced."""
+        return replace(self, location=replace(self.location, **changes))
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
