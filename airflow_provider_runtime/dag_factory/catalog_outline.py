@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,9 @@ from airflow.providers.common.compat.sdk import conf
 
 from airflow_provider_runtime import __version__
 from airflow_provider_runtime.core.catalog.catalog import registered_dataset_id
+from airflow_provider_runtime.core.catalog.files import check_folder, read_files
+from airflow_provider_runtime.core.catalog.needs import walk_references
+from airflow_provider_runtime.core.catalog.selection import select_files
 from airflow_provider_runtime.core.errors import DefinitionError, Place, Problem
 from airflow_provider_runtime.core.model.period import GREGORIAN, Calendar
 from airflow_provider_runtime.core.suggest import suggest
@@ -31,7 +34,7 @@ from airflow_provider_runtime.hooks.runtime import SECTION, find_home
 from airflow_provider_runtime.timetables.calendar_codec import decode_calendar
 
 log = logging.getLogger(__name__)
-_CACHE_FORMAT = 1
+_CACHE_FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class CatalogOutline:
 
     root: Path
     files: tuple[FileOutline, ...]
+    unreadable: tuple[Problem, ...] = ()
 
     @cached_property
     def projects(self) -> tuple[ProjectOutline, ...]:
@@ -54,14 +58,17 @@ class CatalogOutline:
 
     @property
     def problems(self) -> list[Problem]:
-        """What could not be read."""
-        return [problem for file in self.files for problem in file.list_problems()]
+        """What is wrong with the files."""
+        return [*self.unreadable, *(problem for file in self.files for problem in file.problems)]
+
+    def find_project(self, reference: str) -> ProjectOutline | None:
+        """Return a project by id or name."""
+        return next((found for found in self.projects if reference in (found.id, found.name)), None)
 
     def get_project(self, reference: str) -> ProjectOutline:
         """Return a project by id or name, or raise PROJECT_001 with what is wrong in the catalog besides."""
-        for project in self.projects:
-            if reference in (project.id, project.name):
-                return project
+        if (found := self.find_project(reference)) is not None:
+            return found
         names = [project.name for project in self.projects]
         hint = suggest(reference, names) if names else "the catalog holds no project that can run"
         missing = Problem("PROJECT_001", f"project '{reference}' not found", hint, Place(file=str(self.root)))
@@ -73,8 +80,9 @@ class CatalogOutline:
             return self._calendars[project.calendar]
         if project.calendar == GREGORIAN.id:
             return GREGORIAN
-        place = Place(file=project.file, line=project.line, project=project.name, field="calendar")
-        raise DefinitionError(Problem("CATALOG_004", f"calendar '{project.calendar}' not found", None, place))
+        hint = suggest(project.calendar, [GREGORIAN.id, *self._calendars])
+        message = f"unknown calendar '{project.calendar}'"
+        raise DefinitionError(Problem("CATALOG_004", message, hint, project.locate("calendar")))
 
     @cached_property
     def _calendars(self) -> dict[str, Calendar]:
@@ -84,18 +92,11 @@ class CatalogOutline:
         """Return the registered datasets that a project reads, each with the project that registers it."""
         registered = {name: other for other in self.projects for name in other.registered}
         by_ref = {registered_dataset_id(name): name for name in registered} | {name: name for name in registered}
-        found = dict.fromkeys(by_ref[ref] for ref in self._follow_lookups(project.reads) if ref in by_ref)
+        found = dict.fromkeys(by_ref[ref] for ref in walk_references(project.reads, self._follow) if ref in by_ref)
         return [(name, registered[name]) for name in found]
 
-    def _follow_lookups(self, refs: Iterable[str]) -> Iterator[str]:
-        seen: set[str] = set()
-        waiting = list(refs)
-        while waiting:
-            ref = waiting.pop(0)
-            if ref not in seen:
-                seen.add(ref)
-                yield ref
-                waiting += [entry for dataset in self._datasets.get(ref, ()) for entry in dataset]
+    def _follow(self, reference: str) -> Iterator[str]:
+        return (lookup for lookups in self._datasets.get(reference, ()) for lookup in lookups)
 
     @cached_property
     def _datasets(self) -> dict[str, list[tuple[str, ...]]]:
@@ -116,85 +117,48 @@ class _Reader:
     """Reads files once, and their outlines from the cache where it has them."""
 
     root: Path
-    contents: list[tuple[str, str, bytes]] = field(default_factory=list)
-    outlines: dict[str, FileOutline] = field(default_factory=dict)
+    contents: dict[str, bytes] = field(default_factory=dict)
+    unreadable: list[Problem] = field(default_factory=list)
     known: dict[str, Any] = field(default_factory=dict)
-    has_news: bool = False
+    made: dict[str, Any] = field(default_factory=dict)
 
     def open(self) -> None:
         self.known = _read_cache(self.root)
-        for path, name in _find_files(self.root):
-            content = path.read_bytes()
-            digest = hashlib.sha256(name.encode() + b"\0" + content).hexdigest()
-            self.contents.append((name, digest, content))
+        self.contents = dict(read_files(self.root, self.unreadable))
 
-    def read_all(self) -> CatalogOutline:
-        for name, digest, content in self.contents:
-            self._read(name, digest, content)
-        self._write_cache()
-        return self._make()
+    def read(self, names: Container[str]) -> CatalogOutline:
+        """Return the outline of the files with these names."""
+        digests = {name: _digest(name, content) for name, content in self.contents.items()}
+        files = [self._outline(name, digests[name]) for name in self.contents if name in names]
+        if self.made:
+            kept = {digest: self.known[digest] for digest in digests.values() if digest in self.known}
+            _write_cache(self.root, kept | self.made)
+        return CatalogOutline(self.root, tuple(files), tuple(self.unreadable))
 
-    def read_for(self, reference: str) -> CatalogOutline:
-        """Read the files that a project's DAG needs, found by the names in their text."""
-        wanted, seen = {reference}, set[str]()
-        while wanted - seen:
-            names = [name.encode() for name in wanted - seen]
-            seen |= wanted
-            for name, digest, content in self.contents:
-                if digest not in self.outlines and any(text in content for text in names):
-                    self._read(name, digest, content)
-            wanted |= self._list_needs(reference)
-        self._write_cache()
-        return self._make()
+    def _outline(self, name: str, digest: str) -> FileOutline:
+        stored = self.known.get(digest) or self.made.get(digest)
+        if stored is not None:
+            return load_outline(stored)
+        outline = outline_file(self.contents[name], name)
+        self.made[digest] = dump_outline(outline)
+        return outline
 
-    def _list_needs(self, reference: str) -> set[str]:
-        outline = self._make()
-        for project in outline.projects:
-            if reference in (project.id, project.name):
-                needs = {project.calendar} - {GREGORIAN.id}
-                if project.airflow.get("schedule") == "upstream":
-                    # A dataset's id says nothing of its name, so every file that registers one is looked at.
-                    needs |= {*project.reads, *outline._follow_lookups(project.reads), "register_as_dataset"}
-                return needs
-        return set()
 
-    def _read(self, name: str, digest: str, content: bytes) -> None:
-        if digest in self.outlines:
-            return
-        if digest in self.known:
-            self.outlines[digest] = load_outline(self.known[digest])
-            return
-        self.outlines[digest] = outline_file(content, name)
-        self.has_news = True
-
-    def _make(self) -> CatalogOutline:
-        found = (self.outlines.get(digest) for _, digest, _ in self.contents)
-        return CatalogOutline(self.root, tuple(outline for outline in found if outline is not None))
-
-    def _write_cache(self) -> None:
-        if self.has_news:
-            present = {digest for _, digest, _ in self.contents}
-            kept = {digest: data for digest, data in self.known.items() if digest in present}
-            kept |= {digest: dump_outline(outline) for digest, outline in self.outlines.items()}
-            _write_cache(self.root, kept)
+def _digest(name: str, content: bytes) -> str:
+    return hashlib.sha256(name.encode() + b"\0" + content).hexdigest()
 
 
 def read_catalog_outline(root: Path, project: str | None = None) -> CatalogOutline:
     """Return the outline of a catalog folder, or of as much of it as one project's DAG needs."""
-    if not root.is_dir():
-        raise DefinitionError(Problem("CATALOG_001", f"catalog folder {root} does not exist", None, Place(str(root))))
+    if (missing := check_folder(root)) is not None:
+        raise DefinitionError(missing)
     reader = _Reader(root)
     reader.open()
-    return reader.read_all() if project is None else reader.read_for(project)
-
-
-def _find_files(root: Path) -> Iterator[tuple[Path, str]]:
-    for folder, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            if name.endswith((".yaml", ".yml")) and not name.startswith("."):
-                path = Path(folder, name)
-                yield path, path.relative_to(root).as_posix()
+    if project is not None:
+        outline = reader.read(select_files(reader.contents, project))
+        if outline.find_project(project) is not None:
+            return outline
+    return reader.read(reader.contents)
 
 
 def _get_cache_path(root: Path) -> Path:

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date, datetime, time
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,16 +18,15 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.sdk import DAG, Param, TaskGroup
 
 from airflow_provider_runtime.core.errors import DefinitionError, Problem, RuntimeProviderError
+from airflow_provider_runtime.core.model.duration import parse_duration
+from airflow_provider_runtime.core.model.project import UPSTREAM
 from airflow_provider_runtime.core.rendering import render_problems
 from airflow_provider_runtime.core.suggest import suggest
 from airflow_provider_runtime.dag_factory.catalog_outline import CatalogOutline, read_catalog_outline
 from airflow_provider_runtime.dag_factory.documentation import make_documentation
-from airflow_provider_runtime.dag_factory.durations import parse_duration
 from airflow_provider_runtime.dag_factory.outline import ProjectOutline
 from airflow_provider_runtime.dag_factory.schedules import (
-    UPSTREAM,
     list_offered_periods,
-    locate,
     make_deadline,
     make_schedule,
 )
@@ -149,7 +148,7 @@ def _make_dag(
         "dag_display_name": project.name,
         "description": _shorten(project.description),
         "schedule": make_schedule(outline, project),
-        "start_date": _parse_start(project),
+        "start_date": _get_start(project),
         "catchup": False,
         "tags": list(settings.tags),
         "doc_md": make_documentation(project),
@@ -216,7 +215,7 @@ def _check_spark_arguments(project: ProjectOutline) -> dict[str, Any]:
             "CATALOG_002",
             f"unknown key '{key}' in the spark block",
             suggest(key, sorted(known)),
-            locate(project, f"airflow.spark.{key}"),
+            project.locate(f"airflow.spark.{key}"),
         )
         for key in spark
         if key not in known
@@ -238,7 +237,7 @@ def _make_shared_arguments(project: ProjectOutline) -> dict[str, Any]:
         if (value := getattr(settings, name)) is not None:
             shared[name] = value
     if settings.retry_delay is not None:
-        shared["retry_delay"] = parse_duration(settings.retry_delay, locate(project, "airflow.retry_delay"))
+        shared["retry_delay"] = parse_duration(settings.retry_delay)
     return shared
 
 
@@ -252,17 +251,11 @@ def _make_period_param(outline: CatalogOutline, project: ProjectOutline) -> Para
     return Param(None, description=text, **schema)
 
 
-def _parse_start(project: ProjectOutline) -> datetime | None:
+def _get_start(project: ProjectOutline) -> datetime | None:
     settings = project.settings
     if settings.start_date is None:
         return None
-    try:
-        start = datetime.fromisoformat(settings.start_date)
-        return start if start.tzinfo else start.replace(tzinfo=ZoneInfo(settings.timezone or "UTC"))
-    except (ValueError, KeyError):
-        message = f"start_date '{settings.start_date}' is no date, or the timezone is not known"
-        place = locate(project, "airflow.start_date")
-        raise DefinitionError(Problem("CATALOG_002", message, "write it like 2026-01-31", place)) from None
+    return datetime.combine(date.fromisoformat(settings.start_date), time(), ZoneInfo(settings.timezone or "UTC"))
 
 
 def make_dag_id(name: str) -> str:

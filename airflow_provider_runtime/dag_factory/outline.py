@@ -7,15 +7,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from airflow_provider_runtime.core.catalog.definition import Definition, SourceMap
-from airflow_provider_runtime.core.catalog.documents import KINDS, read_definition
-from airflow_provider_runtime.core.catalog.yaml_source import Document, parse_bytes
-from airflow_provider_runtime.core.errors import Code, Place, Problem
-from airflow_provider_runtime.core.model.base import Model
+from airflow_provider_runtime.core.catalog.collection import Collection
+from airflow_provider_runtime.core.catalog.definition import Definition
+from airflow_provider_runtime.core.catalog.needs import (
+    list_lookup_references,
+    list_operation_references,
+    list_project_references,
+)
+from airflow_provider_runtime.core.catalog.rules_airflow import check_airflow
+from airflow_provider_runtime.core.catalog.rules_secrets import hide_logins
+from airflow_provider_runtime.core.catalog.yaml_source import parse_bytes
+from airflow_provider_runtime.core.errors import Place, Problem
 from airflow_provider_runtime.core.model.dataset import Dataset
 from airflow_provider_runtime.core.model.operation import (
     AggregateOperation,
@@ -25,11 +31,8 @@ from airflow_provider_runtime.core.model.operation import (
     OutputOperation,
     UpdateOperation,
 )
-from airflow_provider_runtime.core.model.period import Calendar
 from airflow_provider_runtime.core.model.project import AirflowSettings, Project
 from airflow_provider_runtime.timetables.calendar_codec import CalendarData, encode_calendar
-
-OUTLINED_KINDS = ("project", "calendar", "dataset")
 
 
 @dataclass(frozen=True)
@@ -57,10 +60,13 @@ class ProjectOutline:
     calendar: str
     level: str
     input_dataset: str
+    reads: tuple[str, ...]
+    """Datasets that the project refers to, by id or name."""
     operations: tuple[OperationOutline, ...]
     airflow: dict[str, Any]
     file: str
-    line: int
+    lines: dict[str, int]
+    """The line of the project, by the empty text, and of the parts that a DAG may not agree with."""
 
     @cached_property
     def settings(self) -> AirflowSettings:
@@ -74,10 +80,16 @@ class ProjectOutline:
         return tuple(dict.fromkeys(names)) if self.status != "draft" else ()
 
     @property
-    def reads(self) -> tuple[str, ...]:
-        """Datasets that the project refers to, by id or name."""
-        found = [self.input_dataset, *(ref for operation in self.operations for ref in operation.reads)]
-        return tuple(dict.fromkeys(found))
+    def line(self) -> int:
+        """Line of the project."""
+        return self.lines[""]
+
+    def locate(self, field: str) -> Place:
+        """Return the place of a part, or of the nearest that holds it."""
+        names = field.split(".")
+        near = (".".join(names[:count]) for count in range(len(names), -1, -1))
+        line = next(self.lines[name] for name in near if name in self.lines)
+        return Place(file=self.file, line=line, project=self.name, field=field)
 
 
 @dataclass(frozen=True)
@@ -97,57 +109,37 @@ class FileOutline:
     projects: tuple[ProjectOutline, ...] = ()
     calendars: tuple[CalendarData, ...] = ()
     datasets: tuple[DatasetOutline, ...] = ()
-    problems: tuple[tuple[Code, str, str, int], ...] = ()
-    """Code, message, file and line of what could not be read."""
-
-    def list_problems(self) -> list[Problem]:
-        """Return what could not be read."""
-        return [
-            Problem(code, message, None, Place(file=file, line=line)) for code, message, file, line in self.problems
-        ]
-
-
-@dataclass
-class _Draft:
-    projects: list[ProjectOutline] = field(default_factory=list)
-    calendars: list[CalendarData] = field(default_factory=list)
-    datasets: list[DatasetOutline] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    problems: tuple[Problem, ...] = ()
+    """What is wrong with the file."""
 
 
 def outline_file(content: bytes, name: str) -> FileOutline:
-    """Return the outline of a file's content."""
-    parsed = parse_bytes(content, name)
-    draft = _Draft(problems=list(parsed.problems))
-    for document in parsed.documents:
-        for kind in OUTLINED_KINDS:
-            _add_document(draft, kind, document)
-    problems = tuple((p.code, p.message, p.location.file or name, p.location.line) for p in draft.problems)
-    return FileOutline(tuple(draft.projects), tuple(draft.calendars), tuple(draft.datasets), problems)
+    """Return the outline of a file's content; projects whose airflow block is wrong are problems only."""
+    collection = Collection()
+    collection.read_file(parse_bytes(content, name))
+    problems, projects = list(collection.problems), []
+    for definition in collection.projects.values():
+        wrong = check_airflow(definition)
+        problems += wrong
+        projects += [] if wrong else [_outline_project(definition)]
+    return FileOutline(
+        tuple(projects),
+        tuple(encode_calendar(definition.model) for definition in collection.calendars.values()),
+        tuple(_outline_dataset(definition.model) for definition in collection.datasets.values()),
+        tuple(hide_logins(problem) for problem in problems),
+    )
 
 
-def _add_document(draft: _Draft, kind: str, document: Document) -> None:
-    entries = document.root.entries if document.root is not None else None
-    if not entries or kind not in entries or kind not in KINDS:
-        return
-    key, body = entries[kind]
-    definition, problems = read_definition(kind, SourceMap(document.source, body, key))
-    draft.problems.extend(problems)
-    if definition is None:
-        return
-    model: Model = definition.model
-    if isinstance(model, Project):
-        draft.projects.append(_outline_project(definition, model))
-    elif isinstance(model, Calendar):
-        draft.calendars.append(encode_calendar(model))
-    elif isinstance(model, Dataset):
-        lookups = [lookup.target.id for lookup in model.lookups if lookup.target.type == "dataset"]
-        draft.datasets.append(DatasetOutline(model.id, model.name, model.version, tuple(lookups)))
+def _outline_dataset(dataset: Dataset) -> DatasetOutline:
+    return DatasetOutline(dataset.id, dataset.name, dataset.version, tuple(list_lookup_references(dataset)))
 
 
-def _outline_project(definition: Definition[Model], project: Project) -> ProjectOutline:
-    place = definition.locate("id")
+def _outline_project(definition: Definition[Project]) -> ProjectOutline:
+    project = definition.model
     settings = project.airflow or AirflowSettings()
+    parts = [("id",), ("calendar",), ("level",), ("airflow", "schedule")]
+    lines = {".".join(path): definition.locate(*path).line for path in parts}
+    lines |= {f"airflow.spark.{key}": definition.locate("airflow", "spark", key).line for key in settings.spark}
     return ProjectOutline(
         id=project.id,
         name=project.name,
@@ -157,34 +149,38 @@ def _outline_project(definition: Definition[Model], project: Project) -> Project
         calendar=project.calendar,
         level=project.level,
         input_dataset=project.input_dataset_id,
+        reads=tuple(dict.fromkeys(list_project_references(project))),
         operations=tuple(_outline_operation(entry) for entry in sorted(project.operations, key=lambda o: o.seq)),
         airflow=json.loads(settings.model_dump_json(exclude_unset=True)),
-        file=place.file or "",
-        line=place.line,
+        file=definition.file,
+        lines={"": lines.pop("id"), **lines},
     )
 
 
 def _outline_operation(operation: Operation) -> OperationOutline:
-    detail, reads, registers = _describe(operation)
     return OperationOutline(
-        operation.seq, operation.type, operation.name, operation.description, detail, tuple(reads), registers
+        operation.seq,
+        operation.type,
+        operation.name,
+        operation.description,
+        _describe(operation),
+        tuple(list_operation_references(operation)),
+        operation.arguments.register_as_dataset if isinstance(operation, OutputOperation) else None,
     )
 
 
-def _describe(operation: Operation) -> tuple[str, list[str], str | None]:
+def _describe(operation: Operation) -> str:
     if isinstance(operation, UpdateOperation):
-        columns = ", ".join(entry.column for entry in operation.arguments.assignments)
-        return f"sets {columns}", [join.dataset_id for join in operation.arguments.joins], None
+        return f"sets {', '.join(entry.column for entry in operation.arguments.assignments)}"
     if isinstance(operation, AggregateOperation):
-        return f"by {', '.join(operation.arguments.group_by)}", [], None
+        return f"by {', '.join(operation.arguments.group_by)}"
     if isinstance(operation, AppendOperation):
-        source = operation.arguments.source.dataset_id
-        return f"from {source}", [source], None
+        return f"from {operation.arguments.source.dataset_id}"
     if isinstance(operation, OutputOperation):
         name = operation.arguments.register_as_dataset
         target = _describe_destination(operation.arguments.destination)
-        return f"to {target}" + (f", registered as {name}" if name else ""), [], name
-    return f"where {operation.selector}" if operation.selector else "all rows", [], None
+        return f"to {target}" + (f", registered as {name}" if name else "")
+    return f"where {operation.selector}" if operation.selector else "all rows"
 
 
 def _describe_destination(destination: Destination) -> str:
@@ -206,11 +202,11 @@ def load_outline(data: Mapping[str, Any]) -> FileOutline:
             DatasetOutline(entry["id"], entry["name"], entry["version"], tuple(entry["lookups"]))
             for entry in data["datasets"]
         ),
-        problems=tuple((code, message, file, line) for code, message, file, line in data["problems"]),
+        problems=tuple(Problem(**{**entry, "location": Place(**entry["location"])}) for entry in data["problems"]),
     )
 
 
 def _load_project(data: Mapping[str, Any]) -> ProjectOutline:
     operations: Iterable[Mapping[str, Any]] = data["operations"]
     loaded = tuple(OperationOutline(**{**entry, "reads": tuple(entry["reads"])}) for entry in operations)
-    return ProjectOutline(**{**data, "operations": loaded})
+    return ProjectOutline(**{**data, "operations": loaded, "reads": tuple(data["reads"])})

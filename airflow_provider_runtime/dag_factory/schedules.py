@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Any
 
@@ -12,10 +12,12 @@ from airflow.sdk import AssetAll, PartitionedAssetTimetable, PartitionedAtRuntim
 from airflow.sdk.definitions.callback import AsyncCallback
 from airflow.sdk.definitions.deadline import DeadlineAlert
 
-from airflow_provider_runtime.core.errors import DefinitionError, Place, Problem
+from airflow_provider_runtime.core.errors import DefinitionError, Problem
+from airflow_provider_runtime.core.model.duration import parse_duration
 from airflow_provider_runtime.core.model.period import Calendar
+from airflow_provider_runtime.core.model.project import AFTER_PERIOD, UPSTREAM
+from airflow_provider_runtime.core.suggest import suggest
 from airflow_provider_runtime.dag_factory.catalog_outline import CatalogOutline
-from airflow_provider_runtime.dag_factory.durations import parse_duration
 from airflow_provider_runtime.dag_factory.outline import ProjectOutline
 from airflow_provider_runtime.deadlines.references import PeriodEndReference, QueuedReference
 from airflow_provider_runtime.hooks.runtime import SECTION
@@ -24,8 +26,6 @@ from airflow_provider_runtime.timetables.calendar_codec import encode_calendar, 
 from airflow_provider_runtime.timetables.partition_mappers import ChildPeriodsWindow, PeriodMapper
 from airflow_provider_runtime.timetables.period_timetable import PeriodTimetable
 
-AFTER_PERIOD = "after_period"
-UPSTREAM = "upstream"
 DEFAULT_CALLBACK = "airflow_provider_runtime.deadlines.notifications.notify_late"
 _EARLIER_YEARS = 1
 _MOST_OFFERED = 60
@@ -41,17 +41,13 @@ def make_schedule(outline: CatalogOutline, project: ProjectOutline) -> Any:
     if settings.schedule == UPSTREAM:
         return _make_upstream(outline, project, calendar)
     cron = None if settings.schedule == AFTER_PERIOD else settings.schedule
-    try:
-        return PeriodTimetable(
-            calendar,
-            project.level,
-            timezone=settings.timezone or "UTC",
-            allow_open_period=settings.allow_open_period,
-            cron=cron,
-        )
-    except (ValueError, KeyError) as error:
-        hint = f"use {AFTER_PERIOD}, {UPSTREAM}, a cron expression, or null; and a timezone such as Europe/Berlin"
-        raise DefinitionError(Problem("CATALOG_002", str(error).strip("'"), hint, locate(project, "airflow"))) from None
+    return PeriodTimetable(
+        calendar,
+        project.level,
+        timezone=settings.timezone or "UTC",
+        allow_open_period=settings.allow_open_period,
+        cron=cron,
+    )
 
 
 def _make_upstream(outline: CatalogOutline, project: ProjectOutline, calendar: Calendar) -> PartitionedAssetTimetable:
@@ -60,7 +56,7 @@ def _make_upstream(outline: CatalogOutline, project: ProjectOutline, calendar: C
     if not upstream:
         hint = f"use schedule: {AFTER_PERIOD}, or read a dataset that another project registers"
         message = f"project '{project.name}' has the schedule {UPSTREAM} but reads no registered dataset"
-        raise DefinitionError(Problem("CATALOG_002", message, hint, locate(project, "airflow.schedule")))
+        raise DefinitionError(Problem("CATALOG_002", message, hint, project.locate("airflow.schedule")))
     zone = project.settings.timezone or "UTC"
     mappers = {make_asset(name): _make_mapper(outline, other, project, calendar, zone) for name, other in upstream}
     return PartitionedAssetTimetable(
@@ -75,7 +71,7 @@ def _make_mapper(
     if outline.get_calendar(upstream).id != calendar.id:
         message = f"project '{project.name}' reads from '{upstream.name}', whose periods are of another calendar"
         hint = f"use schedule: {AFTER_PERIOD}"
-        raise DefinitionError(Problem("CATALOG_002", message, hint, locate(project, "airflow.schedule")))
+        raise DefinitionError(Problem("CATALOG_002", message, hint, project.locate("airflow.schedule")))
     mapper = PeriodMapper(calendar=calendar, upstream_level=upstream.level, level=project.level, timezone=zone)
     if not get_period_index(calendar).is_finer(upstream.level, project.level):
         return mapper
@@ -104,12 +100,11 @@ def make_deadline(outline: CatalogOutline, project: ProjectOutline, callback: st
 
 
 def _make_alert(project: ProjectOutline, key: str, reference: Any, text: str, callback: str | None) -> DeadlineAlert:
-    interval: timedelta = parse_duration(text, locate(project, f"airflow.deadline.{key}"))
     path = callback or conf.get(SECTION, "deadline_callback", fallback="") or DEFAULT_CALLBACK
     words = f"{text} after {'the end of the period' if key == 'after_period_end' else 'it was queued'}"
     return DeadlineAlert(
         reference=reference,
-        interval=interval,
+        interval=parse_duration(text),
         callback=AsyncCallback(path, kwargs={"project": project.name, "deadline": words}),
         name=f"{project.name} {key}"[:250],
     )
@@ -138,11 +133,6 @@ def _offer_periods(calendar: Calendar, level: str, today: date, allow_open: bool
 def _check_level(project: ProjectOutline, calendar: Calendar) -> None:
     levels = [level.name for level in calendar.levels]
     if project.level not in levels:
-        message = f"the calendar '{calendar.id}' has no level '{project.level}'"
-        hint = f"its levels are {', '.join(levels)}"
-        raise DefinitionError(Problem("CATALOG_004", message, hint, locate(project, "level")))
-
-
-def locate(project: ProjectOutline, field: str) -> Place:
-    """Return the place of a project, with the field that is meant."""
-    return Place(file=project.file, line=project.line, project=project.name, field=field)
+        message = f"calendar '{calendar.id}' has no level '{project.level}'"
+        hint = suggest(project.level, levels)
+        raise DefinitionError(Problem("CATALOG_004", message, hint, project.locate("level")))

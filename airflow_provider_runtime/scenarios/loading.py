@@ -12,13 +12,8 @@ from pydantic import ValidationError
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Kind, SourceMap
 from airflow_provider_runtime.core.catalog.documents import read_definition
-from airflow_provider_runtime.core.catalog.loader import (
-    LoadResult,
-    find_files,
-    finish_catalog,
-    load_catalog,
-    read_bytes,
-)
+from airflow_provider_runtime.core.catalog.files import find_files, read_file
+from airflow_provider_runtime.core.catalog.loader import LoadResult, finish_catalog, load_catalog
 from airflow_provider_runtime.core.catalog.translate import translate_validation_error
 from airflow_provider_runtime.core.catalog.yaml_nodes import Document, Node
 from airflow_provider_runtime.core.catalog.yaml_source import parse_bytes
@@ -56,9 +51,9 @@ def _list_files(path: Path) -> Iterator[tuple[Path, bool]]:
 
 def _read_file(file: Path, explicit: bool) -> Iterator[LoadedScenario]:
     """Yield the scenarios of a file; in a folder, files without any (a catalog's) are passed over."""
-    data = read_bytes(file, str(file))
-    if not isinstance(data, bytes):
-        yield LoadedScenario(file, file.name, None, None, tuple(data.problems))
+    data = read_file(file, str(file))
+    if isinstance(data, Problem):
+        yield _refuse(file, data)
         return
     parsed = parse_bytes(data, str(file))
     documents = [document for document in parsed.documents if _is_scenario(document)]

@@ -15,6 +15,7 @@ from croniter import croniter  # type: ignore[import-untyped]
 from pendulum import DateTime
 from pendulum import instance as make_pendulum
 
+from airflow_provider_runtime.core.calendar.cron import find_cron_fault
 from airflow_provider_runtime.core.calendar.periods import PeriodIndex
 from airflow_provider_runtime.core.errors import PeriodError
 from airflow_provider_runtime.core.model.period import Calendar, Period
@@ -55,8 +56,8 @@ class PeriodTimetable(Timetable):
         self.allow_open_period = allow_open_period
         self.cron = cron
         self._zone = ZoneInfo(timezone)
-        if cron is not None and not croniter.is_valid(cron):
-            raise ValueError(f"'{cron}' is no cron expression")
+        if cron is not None and (fault := find_cron_fault(cron)):
+            raise ValueError(fault)
         if level not in self._index.levels:
             raise ValueError(f"the calendar {calendar.id!r} has no level {level!r}")
         when = f"At {cron}, for the latest" if cron else "After each"

@@ -14,6 +14,7 @@ import pytest
 from airflow.sdk import DAG
 from airflow.serialization.serialized_objects import DagSerialization
 
+from airflow_provider_runtime.core.catalog.loader import load_catalog
 from airflow_provider_runtime.core.errors import DefinitionError
 from airflow_provider_runtime.dag_factory import ProjectTaskGroup, project_dag, project_dags
 from airflow_provider_runtime.dag_factory.catalog_outline import read_catalog_outline
@@ -73,7 +74,7 @@ def test_airflow_block_sets_the_dag(catalog: WriteCatalog) -> None:
     settings = (
         '{start_date: "2026-01-01", timezone: Europe/Berlin, retries: 5, retry_delay: 2m, pool: spark, tags: [a, b],'
         " owner: finance, max_active_runs: 2, allow_closed: true, requires_previous_period: true,"
-        " deadline: {after_period_end: 3d, after_queued: 2h}, spark: {conn_id: cluster, executor_memory: 2G}}"
+        " deadline: {after_period_end: 3d}, spark: {conn_id: cluster, executor_memory: 2G}}"
     )
     dag = project_dag("close", catalog(airflow=settings))
     resolve, run = dag.get_task("resolve"), dag.get_task("run")
@@ -82,7 +83,7 @@ def test_airflow_block_sets_the_dag(catalog: WriteCatalog) -> None:
     assert dag.max_active_runs == 2
     assert dag.start_date is not None
     assert dag.start_date.utctimetuple()[:5] == (2025, 12, 31, 23, 0)
-    assert [alert.interval for alert in dag.deadline] == [timedelta(days=3), timedelta(hours=2)]
+    assert [alert.interval for alert in dag.deadline] == [timedelta(days=3)]
     for task in (resolve, run):
         assert (task.owner, task.pool, task.retries, task.retry_delay) == ("finance", "spark", 5, timedelta(minutes=2))
     assert (run._conn_id, run._executor_memory) == ("cluster", "2G")
@@ -108,6 +109,8 @@ def test_both_tasks_are_tried_again_with_growing_delay(catalog: WriteCatalog) ->
     [
         ("{}", "PeriodTimetable", "each month (gregorian)"),
         ('{schedule: "0 6 3 * *"}', "PeriodTimetable", "0 6 3 * * month (gregorian)"),
+        ('{schedule: "@midnight"}', "PeriodTimetable", "@midnight month (gregorian)"),
+        ('{schedule: "@annually"}', "PeriodTimetable", "@annually month (gregorian)"),
         ("{schedule: null}", "PartitionedAtRuntime", None),
     ],
 )
@@ -213,6 +216,43 @@ def test_broken_project_leaves_the_others_their_dags(catalog: WriteCatalog, capl
 
     assert set(dags) == {"close"}
     assert "broken.yaml" in caplog.text
+
+
+def test_symbolic_links_are_followed_and_a_dangling_one_leaves_the_others_their_dags(
+    catalog: WriteCatalog, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = catalog("close")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "linked.yaml").write_text((folder / "close.yaml").read_text().replace("close", "linked"))
+    (folder / "link").symlink_to(elsewhere)
+    (folder / "dangling.yaml").symlink_to(tmp_path / "nothing")
+
+    with caplog.at_level(logging.ERROR):
+        dags = project_dags(folder)
+
+    assert set(dags) == {"close", "linked"}
+    assert "dangling.yaml" in caplog.text
+
+
+AIRFLOW_BLOCKS = [
+    *[f'{{schedule: "{word}"}}' for word in ("@once", "@quarterly", "@continuous", "@midnight", "@annually")],
+    *[f'{{schedule: "{cron}"}}' for cron in ("0 6 3 * *", "0 0 30 2 *", "0 0 3 * * 0", "0 6 L * *", "61 * * * *")],
+    *[f'{{retry_delay: "{text}"}}' for text in ("0s", "2H", "2 h", " 2h", "1d12h", "5 minutes", "90s")],
+    *[f'{{deadline: {{after_queued: "{text}"}}}}' for text in ("0s", "2h", "3D")],
+    *[f'{{start_date: "{text}"}}' for text in ("2026-01-01", "2026-01-01T06:00:00", "2026-02-30")],
+    "{timezone: Mars/Base}",
+]
+
+
+@pytest.mark.parametrize("settings", AIRFLOW_BLOCKS)
+def test_airflow_block_gives_a_dag_exactly_when_it_is_valid(catalog: WriteCatalog, settings: str) -> None:
+    folder = catalog(airflow=settings)
+    is_valid = not [
+        found for found in load_catalog(folder).problems if (found.location.field or "").startswith("airflow")
+    ]
+
+    assert set(project_dags(folder)) == ({"close"} if is_valid else set())
 
 
 def test_changed_file_is_read_again_and_the_rest_from_the_cache(catalog: WriteCatalog) -> None:

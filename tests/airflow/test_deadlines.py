@@ -9,8 +9,6 @@ import pytest
 from airflow.serialization.decoders import decode_deadline_reference
 from airflow.serialization.encoders import encode_deadline_reference
 
-from airflow_provider_runtime.core.errors import DefinitionError, Place
-from airflow_provider_runtime.dag_factory.durations import parse_duration
 from airflow_provider_runtime.deadlines.references import PeriodEndReference, QueuedReference
 from airflow_provider_runtime.timetables.calendar_codec import encode_calendar
 from tests.airflow.test_period_timetable import FISCAL
@@ -74,16 +72,3 @@ def test_queued_reference_takes_the_queueing_or_the_making_of_the_run() -> None:
 
     assert QueuedReference()._evaluate_with(session=OneRun(queued_at=queued), **RUN) == queued  # type: ignore[arg-type]
     assert QueuedReference()._evaluate_with(session=OneRun(), **RUN) is not None  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"), [("3d", timedelta(days=3)), ("1d12h", timedelta(hours=36)), ("90 m", timedelta(minutes=90))]
-)
-def test_duration_is_read(text: str, expected: timedelta) -> None:
-    assert parse_duration(text, Place()) == expected
-
-
-@pytest.mark.parametrize("text", ["", "3", "d", "3x", "-3d", "P3D"])
-def test_duration_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(DefinitionError, match="CATALOG_002"):
-        parse_duration(text, Place())

@@ -10,9 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog, registered_dataset_id
-from airflow_provider_runtime.core.catalog.definition import Definition
-from airflow_provider_runtime.core.model.dataset import Dataset, DatasetTarget
-from airflow_provider_runtime.core.model.operation import AppendOperation, UpdateOperation
+from airflow_provider_runtime.core.catalog.needs import (
+    list_lookup_references,
+    list_project_references,
+    walk_references,
+)
 from airflow_provider_runtime.core.model.project import Project
 
 TOP_LINE = re.compile(r"^(?=.)(?![ \t\r\n#]|(?:dataset|project):(?=\s)|---\s*$|\.\.\.\s*$)", re.MULTILINE)
@@ -42,14 +44,16 @@ def select_files(contents: Mapping[str, bytes], project: str) -> set[str]:
     for file, outline in outlines.items():
         for name in outline.names if outline is not None else ():
             by_name.setdefault(name, []).append(file)
-    waiting, seen = [project], {project}
-    while waiting:
-        for file in by_name.get(waiting.pop(), ()):
+
+    def follow(name: str) -> Iterator[str]:
+        for file in by_name.get(name, ()):
             outline = outlines[file]
             if file not in chosen and outline is not None:
                 chosen.add(file)
-                waiting += outline.references - seen
-                seen |= outline.references
+                yield from outline.references
+
+    for _ in walk_references([project], follow):
+        pass
     return chosen
 
 
@@ -89,34 +93,23 @@ def _read_values(written: str) -> Iterator[str]:
 def has_all(catalog: Catalog, project: str) -> bool:
     """Whether a catalog holds a project and every dataset that it leads to."""
     versions = catalog.list_project_versions(project)
-    if not versions:
-        return False
-    waiting = [reference for version in versions for reference in _list_references(version)]
-    seen = set(waiting)
-    while waiting:
-        reference = waiting.pop()
-        if catalog.is_broken("dataset", reference):
-            continue
-        found = [name for dataset in catalog.list_dataset_versions(reference) for name in _list_lookups(dataset)]
-        registration = catalog.find_registration(reference)
-        if registration is not None:
-            found += _list_references(registration.project)
-        elif not catalog.list_dataset_versions(reference):
-            return False
-        waiting += [name for name in found if name not in seen]
-        seen.update(found)
-    return True
+    start = [reference for version in versions for reference in _list_references(version.model)]
+    return bool(versions) and all(
+        catalog.is_broken("dataset", reference)
+        or catalog.list_dataset_versions(reference)
+        or catalog.find_registration(reference)
+        for reference in walk_references(start, lambda reference: _follow(catalog, reference))
+    )
 
 
-def _list_lookups(definition: Definition[Dataset]) -> list[str]:
-    return [lookup.target.id for lookup in definition.model.lookups if isinstance(lookup.target, DatasetTarget)]
+def _follow(catalog: Catalog, reference: str) -> Iterator[str]:
+    """Yield where a dataset leads: through its lookups, and through the project that registers it."""
+    for dataset in catalog.list_dataset_versions(reference):
+        yield from list_lookup_references(dataset.model)
+    registration = catalog.find_registration(reference)
+    if registration is not None:
+        yield from _list_references(registration.project.model)
 
 
-def _list_references(definition: Definition[Project]) -> list[str]:
-    found = [definition.model.input_dataset_id, *definition.model.resolver_overrides]
-    for operation in definition.model.operations:
-        if isinstance(operation, UpdateOperation):
-            found += [join.dataset_id for join in operation.arguments.joins]
-        elif isinstance(operation, AppendOperation):
-            found.append(operation.arguments.source.dataset_id)
-    return found
+def _list_references(project: Project) -> list[str]:
+    return [*list_project_references(project), *project.resolver_overrides]

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 
 import yaml
 
+from airflow_provider_runtime.core.catalog.files import MAX_FILE_BYTES
 from airflow_provider_runtime.core.catalog.source_text import SourceText
 from airflow_provider_runtime.core.catalog.yaml_composer import Composer, UnreadableError
 from airflow_provider_runtime.core.catalog.yaml_nodes import Document, Node
 from airflow_provider_runtime.core.errors import Place, Problem
 
-MAX_FILE_BYTES = 16 * 1024 * 1024
 UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 DOCUMENT_MARKER = re.compile(r"^---(?=\s|$)|^\.\.\.(?=\s|$)", re.MULTILINE)
-__all__ = ["MAX_FILE_BYTES", "Document", "Node", "ParsedFile", "parse_bytes", "parse_text"]
+__all__ = ["Document", "Node", "ParsedFile", "parse_bytes", "parse_text"]
 
 
 @dataclass(slots=True)

@@ -72,7 +72,7 @@ def read_as_date(value: Any) -> Any:
     except ValueError:
         pass
     raise PydanticCustomError(
-        "definition", "{found} is no date", {"found": repr(value), "hint": "write an existing day as YYYY-MM-DD"}
+        "definition", "{found} is not a date", {"found": repr(value), "hint": "write an existing day as YYYY-MM-DD"}
     )
 
 

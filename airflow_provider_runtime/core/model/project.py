@@ -19,6 +19,9 @@ from airflow_provider_runtime.core.model.base import (
 )
 from airflow_provider_runtime.core.model.operation import Operation
 
+AFTER_PERIOD, UPSTREAM = SCHEDULE_WORDS = ("after_period", "upstream")
+"""Schedules that have a name; all others are cron expressions."""
+
 
 class Deadline(Model):
     """When a run is late."""
@@ -32,7 +35,7 @@ class Deadline(Model):
 class AirflowSettings(Model):
     """How a project's DAG looks and runs."""
 
-    schedule: Text | None = "after_period"
+    schedule: Text | None = AFTER_PERIOD
     """after_period, upstream, a cron expression, or null."""
     start_date: Text | None = None
     """First day that is scheduled."""

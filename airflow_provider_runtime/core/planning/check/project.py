@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog, Registration
 from airflow_provider_runtime.core.catalog.definition import Definition
+from airflow_provider_runtime.core.catalog.needs import list_lookup_references, list_project_references
 from airflow_provider_runtime.core.errors import Place, Problem
 from airflow_provider_runtime.core.expr.checker import check_expression
 from airflow_provider_runtime.core.expr.scope import Scope
-from airflow_provider_runtime.core.model.dataset import Dataset, DatasetTarget
-from airflow_provider_runtime.core.model.operation import AppendOperation, UpdateOperation
+from airflow_provider_runtime.core.model.dataset import Dataset
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.model.schema import NULL
 from airflow_provider_runtime.core.planning.check import CHECKERS, OperationContext
@@ -187,14 +187,7 @@ def _walk(
 
 def list_references(project: Project, source: TableUse) -> list[str]:
     """Return every dataset reference of a project and of its input's lookups, as written."""
-    found = [project.input_dataset_id]
-    found += [lookup.target.id for lookup in source.dataset.model.lookups if isinstance(lookup.target, DatasetTarget)]
-    for operation in project.operations:
-        if isinstance(operation, UpdateOperation):
-            found += [join.dataset_id for join in operation.arguments.joins]
-        elif isinstance(operation, AppendOperation):
-            found.append(operation.arguments.source.dataset_id)
-    return found
+    return [*list_project_references(project), *list_lookup_references(source.dataset.model)]
 
 
 def _check_seqs(definition: Definition[Project]) -> list[Problem]:

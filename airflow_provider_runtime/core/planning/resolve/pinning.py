@@ -8,9 +8,13 @@ from dataclasses import dataclass
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
+from airflow_provider_runtime.core.catalog.needs import (
+    list_lookup_references,
+    list_project_references,
+    walk_references,
+)
 from airflow_provider_runtime.core.errors import Code, Problem
-from airflow_provider_runtime.core.model.dataset import Dataset, DatasetTarget
-from airflow_provider_runtime.core.model.operation import AppendOperation, UpdateOperation
+from airflow_provider_runtime.core.model.dataset import Dataset
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.check.checked import TableUse
 from airflow_provider_runtime.core.registry.ports import DatasetVersion, Registry
@@ -36,29 +40,16 @@ def add_registered_versions(
     if registry is None:
         return catalog
     found: dict[str, list[Definition[Dataset]]] = {}
-    waiting = list(dict.fromkeys(name for project in projects for name in _list_references(project.model)))
-    while waiting:
-        reference = waiting.pop()
-        if reference in found:
-            continue
+
+    def follow(reference: str) -> Iterator[str]:
         known = list(catalog.list_dataset_versions(reference))
         found[reference] = known or [_read_version(entry) for entry in registry.list_versions(reference)]
         for definition in found[reference]:
-            waiting.extend(_list_lookup_references(definition.model))
+            yield from list_lookup_references(definition.model)
+
+    for _ in walk_references((name for project in projects for name in list_project_references(project.model)), follow):
+        pass
     return catalog.with_datasets(d for definitions in found.values() for d in definitions if d.file == REGISTRY_FILE)
-
-
-def _list_references(project: Project) -> Iterator[str]:
-    yield project.input_dataset_id
-    for operation in project.operations:
-        if isinstance(operation, UpdateOperation):
-            yield from (join.dataset_id for join in operation.arguments.joins)
-        elif isinstance(operation, AppendOperation):
-            yield operation.arguments.source.dataset_id
-
-
-def _list_lookup_references(dataset: Dataset) -> Iterator[str]:
-    return (lookup.target.id for lookup in dataset.lookups if isinstance(lookup.target, DatasetTarget))
 
 
 def _read_version(entry: DatasetVersion) -> Definition[Dataset]:

@@ -427,7 +427,7 @@ CALENDAR_CASES = [
         "CATALOG_002",
         5,
         "2026-02-30",
-        "'2026-02-30' is no date",
+        "'2026-02-30' is not a date",
         "Y",
     ),
     Wrong(
@@ -598,12 +598,12 @@ PROJECT_CASES = [
         "CATALOG_002",
         8,
         "sometimes",
-        "'sometimes' is no schedule",
+        "'sometimes' is not a cron expression",
         "cron",
     ),
     Wrong("time zone", airflow("{timezone: Mars/Base}"), "CATALOG_002", 8, "Mars/Base", "unknown time zone"),
-    Wrong("duration", airflow("{retry_delay: 5 minutes}"), "CATALOG_002", 8, "5 minutes", "no duration", "15m"),
-    Wrong("deadline", airflow("{deadline: {after_period_end: soon}}"), "CATALOG_002", 8, "soon", "no duration"),
+    Wrong("duration", airflow("{retry_delay: 5 minutes}"), "CATALOG_002", 8, "5 minutes", "not a duration", "15m"),
+    Wrong("deadline", airflow("{deadline: {after_period_end: soon}}"), "CATALOG_002", 8, "soon", "not a duration"),
     Wrong(
         "two deadlines",
         airflow("{deadline: {after_period_end: 3d, after_queued: 2h}}"),
@@ -612,7 +612,9 @@ PROJECT_CASES = [
         "{after_per",
         "either",
     ),
-    Wrong("start date", airflow("{start_date: 2026-13-01}"), "CATALOG_002", 8, "2026-13-01", "no date", "YYYY-MM-DD"),
+    Wrong(
+        "start date", airflow("{start_date: 2026-13-01}"), "CATALOG_002", 8, "2026-13-01", "not a date", "YYYY-MM-DD"
+    ),
     Wrong("retries", airflow("{retries: -1}"), "CATALOG_002", 8, "-1", "at least 0"),
     Wrong(
         "unknown setting",
