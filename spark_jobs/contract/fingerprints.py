@@ -1,0 +1,27 @@
+"""Which files were read: a digest that planning and job take in the same way."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FileState:
+    """A file with what changes when it is replaced."""
+
+    path: str
+    bytes: int
+    modified_millis: int
+
+
+def take_fingerprint(files: Iterable[FileState]) -> str:
+    """Return one digest of all files, in whatever order they come and however their addresses are spelled."""
+    lines = sorted(f"{_normalise(file.path)}\n{file.bytes}\n{file.modified_millis}" for file in files)
+    return "sha256:" + hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _normalise(path: str) -> str:
+    return re.sub(r"^file:/+", "/", path)
