@@ -32,8 +32,8 @@ MOMENT = datetime(2026, 2, 1, tzinfo=UTC)
 FAMILIES = {
     "CATALOG": "Catalog", "PROJECT": "Projects", "PERIOD": "Periods", "DATASET": "Datasets", "SELECTOR": "Selectors",
     "EXPR": "Expressions", "UPDATE": "Update", "JOIN": "Joins", "AGG": "Aggregate", "APPEND": "Append",
-    "OUTPUT": "Output", "RESOLVE": "Resolvers", "DATA": "Data", "RUN": "Runs", "SNAPSHOT": "Snapshots",
-    "INFRA": "Infrastructure",
+    "OUTPUT": "Output", "RESOLVE": "Resolvers", "DATA": "Data", "CHECK": "Checks", "RUN": "Runs",
+    "SNAPSHOT": "Snapshots", "INFRA": "Infrastructure",
 }  # fmt: skip
 
 

@@ -43,7 +43,7 @@ EXAMPLES = {
     "scenario": ("scenarios/positions.yaml", None),
 }
 """Where an example of each kind stands, and how many of its lines are shown."""
-EXPRESSIONS = {"expression", "selector", "source_selector", "on", "when", "selectors"}
+EXPRESSIONS = {"expression", "selector", "source_selector", "on", "when", "selectors", "where", "value", "input"}
 REFERENCES = {"dataset_id", "input_dataset_id"}
 
 

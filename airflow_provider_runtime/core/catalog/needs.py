@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
+from airflow_provider_runtime.core.model.check import Check, ComparedValue
 from airflow_provider_runtime.core.model.dataset import Dataset, DatasetTarget
 from airflow_provider_runtime.core.model.operation import AppendOperation, Operation, UpdateOperation
 from airflow_provider_runtime.core.model.project import Project
@@ -15,6 +16,7 @@ def list_project_references(project: Project) -> list[str]:
     return [
         project.input_dataset_id,
         *(ref for entry in project.operations for ref in list_operation_references(entry)),
+        *(ref for check in project.checks for ref in list_check_references(check)),
     ]
 
 
@@ -25,6 +27,12 @@ def list_operation_references(operation: Operation) -> list[str]:
     if isinstance(operation, AppendOperation):
         return [operation.arguments.source.dataset_id]
     return []
+
+
+def list_check_references(check: Check) -> list[str]:
+    """Return the dataset that a check compares with, by id or name as written."""
+    other = check.equals
+    return [other.dataset_id] if isinstance(other, ComparedValue) and other.dataset_id is not None else []
 
 
 def list_lookup_references(dataset: Dataset) -> list[str]:

@@ -23,6 +23,7 @@ TAGGED = {
     "target": ("table", "dataset"),
     "strategy": ("path", "table", "catalog"),
     "operations": ("update", "aggregate", "append", "delete", "output"),
+    "equals": ("other", "constant"),
 }
 """Keys below which pydantic puts the kind into an error's path."""
 PATTERN_HINTS = {

@@ -125,6 +125,8 @@ class OutputArguments(Model):
     """Where the rows go."""
     columns: tuple[Text, ...] | None = None
     """Columns in the order in which they are written; all if left out."""
+    key: tuple[Text, ...] | None = None
+    """Business key: columns whose values stand together in one row only, or nothing is published."""
     include_deleted: Boolean = False
     """Whether rows marked as deleted are written too."""
     write_mode: Literal["replace_period", "overwrite"] = "replace_period"

@@ -66,7 +66,7 @@ class PlanTemporal(Model):
 class PlanTable(Model):
     """A table at a pinned version, with everything that is needed to read it."""
 
-    role: Literal["input", "lookup", "join", "append"]
+    role: Literal["input", "lookup", "join", "append", "check"]
     dataset_id: str
     dataset_version: int
     table: str

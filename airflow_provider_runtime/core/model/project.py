@@ -17,6 +17,7 @@ from airflow_provider_runtime.core.model.base import (
     Title,
     Version,
 )
+from airflow_provider_runtime.core.model.check import Check
 from airflow_provider_runtime.core.model.operation import Operation
 
 AFTER_PERIOD, UPSTREAM = SCHEDULE_WORDS = ("after_period", "upstream")
@@ -92,5 +93,9 @@ class Project(Model):
     """Resolvers by dataset, used in place of the datasets' own."""
     operations: tuple[Operation, ...] = Field(min_length=1)
     """Operations; they run in the order of seq."""
+    checks: tuple[Check, ...] = ()
+    """What must be true of the outputs' rows before anything is published."""
+    keep_failing_rows: Boolean = True
+    """Whether rows that fail a check are kept beside the report."""
     airflow: AirflowSettings | None = None
     """How the project's DAG looks and runs."""

@@ -50,6 +50,7 @@ class SnapshotPins(Model):
     join_datasets: tuple[SnapshotPin, ...] = ()
     append_datasets: tuple[SnapshotPin, ...] = ()
     lookup_datasets: tuple[SnapshotPin, ...] = ()
+    check_datasets: tuple[SnapshotPin, ...] = ()
 
 
 class SnapshotDefinition(Model):

@@ -16,7 +16,7 @@ from airflow_provider_runtime.core.model.schema import DataType
 
 Path = tuple[str | int, ...]
 Origin = Literal["declared", "added", "system"]
-Role = Literal["input", "lookup", "join", "append"]
+Role = Literal["input", "lookup", "join", "append", "check"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,66 @@ class CheckedOperation:
     is_incomplete: bool = False
     """Whether mistakes keep columns out of `output_columns`."""
     registered_dataset: str | None = None
+    key: tuple[str, ...] = ()
+    """Business key of an output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """An amount, or a percentage, as exact digits."""
+
+    amount: str
+    is_percent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedValue:
+    """An aggregate over the rows of an output, of a dataset's table, or of the input when it names neither."""
+
+    value: Checked
+    path: Path
+    where: Checked | None = None
+    where_path: Path = ()
+    output: int | None = None
+    table: TableUse | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedChange:
+    """How far a value may be from an earlier one."""
+
+    since: Literal["previous_period", "last_publication"]
+    least: Limit | None
+    most: Limit | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCheck:
+    """A check whose expressions have types; `key` of an output is one too."""
+
+    name: str
+    kind: Literal["rows", "unique", "value"]
+    output: int
+    on_fail: Literal["block", "warn"]
+    path: Path
+    at_most: Limit = Limit("0")
+    where: Checked | None = None
+    """Of `rows` and `unique`; that of a value stands beside the value."""
+    rows: Checked | None = None
+    unique: tuple[str, ...] = ()
+    group_by: tuple[tuple[str, DataType], ...] = ()
+    """Grouping columns, each with the type in which both sides are compared."""
+    value: CheckedValue | None = None
+    equals: CheckedValue | str | None = None
+    """The other value, or a constant."""
+    tolerance: Limit = Limit("0")
+    between: tuple[str, str] | None = None
+    change: CheckedChange | None = None
+
+    @property
+    def values(self) -> tuple[CheckedValue, ...]:
+        """Both sides, as far as they are values."""
+        return tuple(side for side in (self.value, self.equals) if isinstance(side, CheckedValue))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +158,7 @@ class CheckedProject:
     input_columns: tuple[WorkingColumn, ...]
     operations: tuple[CheckedOperation, ...]
     problems: tuple[Problem, ...]
+    checks: tuple[CheckedCheck, ...] = ()
     rests_on_broken: bool = False
     """Whether it refers to a document that could not be read."""
 

@@ -132,7 +132,7 @@ class OperationContext:
         result = check_expression(text, scope, aggregate=aggregate, expect_boolean=boolean)
         silent = unknown_aliases | self.project.unknown_aliases
         hidden = self.working.poisoned if poisoned is None else poisoned
-        for problem in _drop_followers(result.problems):
+        for problem in drop_followers(result.problems):
             if not _rests_on_unknown(problem, scope, silent, hidden):
                 self._tell(problem, path, wording)
         return None if result.problems else result.expression
@@ -193,7 +193,7 @@ def _rests_on_unknown(
     return False
 
 
-def _drop_followers(problems: tuple[ExpressionProblem, ...]) -> list[ExpressionProblem]:
+def drop_followers(problems: tuple[ExpressionProblem, ...]) -> list[ExpressionProblem]:
     """Leave out that columns stand outside an aggregate function when the function around them is unknown."""
     unknown = [problem for problem in problems if problem.kind == "unknown_function"]
     return [

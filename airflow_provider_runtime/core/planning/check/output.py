@@ -10,6 +10,7 @@ from airflow_provider_runtime.core.options import get_option
 from airflow_provider_runtime.core.planning.check.checked import CheckedOperation, WorkingColumn
 from airflow_provider_runtime.core.planning.check.context import OperationContext, uses_of
 from airflow_provider_runtime.core.planning.check.names import read_column_reference, suggest_column
+from airflow_provider_runtime.core.planning.check.working import WorkingSchema
 from airflow_provider_runtime.core.planning.resolve.destinations import (
     POSTGRES_NAME_BYTES,
     is_cut_by_database,
@@ -37,6 +38,7 @@ def check_output(context: OperationContext) -> CheckedOperation:
         output_columns=columns,
         is_incomplete=_misses_columns(context, operation, columns),
         registered_dataset=operation.arguments.register_as_dataset,
+        key=_check_key(context, operation, columns),
     )
 
 
@@ -67,6 +69,37 @@ def _check_columns(context: OperationContext, operation: OutputOperation) -> tup
         elif name not in working.poisoned:
             context.report("OUTPUT_001", f"unknown column '{text}'", path, suggest_column(name, working.names()))
     return tuple(found.values())
+
+
+def _check_key(
+    context: OperationContext, operation: OutputOperation, columns: tuple[WorkingColumn, ...]
+) -> tuple[str, ...]:
+    key = operation.arguments.key
+    if key is None:
+        return ()
+    if not key:
+        hint = "name the columns that make a row the only one, or leave `key` out"
+        context.report("OUTPUT_001", "a key needs at least one column", ("arguments", "key"), hint)
+    written = [column.name for column in columns]
+    hidden = list_hidden_columns(context.working, operation)
+    found: list[str] = []
+    for position, text in enumerate(key):
+        name = read_column_reference(text, context.working.table_name)
+        path = ("arguments", "key", position)
+        if name in found:
+            context.report("OUTPUT_001", f"column '{text}' stands twice in key", path, "leave one of them out")
+        elif name in written:
+            found.append(name)
+        elif name not in hidden:
+            message = f"column '{text}' of key is not written by this output"
+            context.report("OUTPUT_001", message, path, suggest_column(name, written))
+    return tuple(found)
+
+
+def list_hidden_columns(working: WorkingSchema, operation: OutputOperation) -> set[str]:
+    """Return the columns that mistakes keep away: who names them has been told of these."""
+    named = {read_column_reference(text, working.table_name) for text in operation.arguments.columns or ()}
+    return {name for name in named if working.find(name) is None} | working.poisoned
 
 
 def _check_destination(

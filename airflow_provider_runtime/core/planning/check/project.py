@@ -21,6 +21,7 @@ from airflow_provider_runtime.core.planning.check.checked import (
     Path,
     TableUse,
 )
+from airflow_provider_runtime.core.planning.check.checks import check_checks
 from airflow_provider_runtime.core.planning.check.context import (
     LookupUse,
     ProjectContext,
@@ -143,7 +144,7 @@ def _check(catalog: Catalog, definition: Definition[Project], checks: ProjectChe
     source = _check_input(definition, checks, opening)
     if source is None:
         is_broken = catalog.is_broken("dataset", definition.model.input_dataset_id)
-        return CheckedProject(definition, catalog, None, (), (), (), tuple(opening), is_broken)
+        return CheckedProject(definition, catalog, None, (), (), (), tuple(opening), rests_on_broken=is_broken)
     settled = SettledTypes()
     for number in range(len(definition.model.operations) + 3):
         context, operations = _walk(catalog, definition, checks, source, settled)
@@ -154,6 +155,7 @@ def _check(catalog: Catalog, definition: Definition[Project], checks: ProjectChe
             break
     _check_only_null(context)
     _check_unused_selectors(context)
+    found = check_checks(context, operations, source)
     return CheckedProject(
         definition,
         catalog,
@@ -162,6 +164,7 @@ def _check(catalog: Catalog, definition: Definition[Project], checks: ProjectChe
         WorkingSchema.start(source.table).columns,
         tuple(operations),
         (*opening, *context.problems),
+        found,
         context.rests_on_broken,
     )
 

@@ -70,6 +70,10 @@ def describe_resolvers(choices: Mapping[str, TableChoice]) -> dict[str, Any]:
             for c in _list_by_role(choices, "lookup")
             if c.pin.use.dataset.model.id != choices["input"].pin.use.dataset.model.id
         ],
+        "check_datasets": [
+            {"operation_seq": c.pin.use.operation_seq, "check": c.pin.use.alias, **_describe_pin(c)}
+            for c in _list_by_role(choices, "check")
+        ],
     }
 
 

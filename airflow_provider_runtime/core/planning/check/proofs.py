@@ -1,0 +1,35 @@
+"""What the operations of a project make sure of, so that no check has to look."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from airflow_provider_runtime.core.expr.checker import Checked
+from airflow_provider_runtime.core.expr.typed import split_conjunction
+from airflow_provider_runtime.core.planning.check.checked import CheckedOperation, CheckedProject
+from airflow_provider_runtime.core.planning.check.origins import find_origins
+
+
+def is_always_true(condition: Checked) -> bool:
+    """Whether a condition only asks that columns are not NULL that never are."""
+    return all(
+        node.op == "is_null" and node.value and not node.args[0].nullable for node in split_conjunction(condition.node)
+    )
+
+
+def is_key_of_groups(
+    checked: CheckedProject, output: CheckedOperation, columns: Sequence[str], run_timestamp: datetime
+) -> bool:
+    """Whether these columns hold the keys of the groups that one aggregate alone has made the output's rows of."""
+    origins = find_origins(checked, output, run_timestamp).seqs
+    if origins is None or len(origins) != 1:
+        return False
+    maker = next((operation for operation in checked.operations if operation.seq == origins[0]), None)
+    if maker is None or maker.operation.type != "aggregate" or not set(maker.group_by) <= set(columns):
+        return False
+    between = (operation for operation in checked.operations if maker.seq < operation.seq < output.seq)
+    changed = {
+        item.column for operation in between if operation.operation.type == "update" for item in operation.expressions
+    }
+    return not changed & set(maker.group_by)
