@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from airflow_provider_runtime.core.errors import Problem
+from airflow_provider_runtime.core.errors import Code, Problem
 from airflow_provider_runtime.core.expr.checker import Checked, check_expression
 from airflow_provider_runtime.core.expr.datatypes import NUMERIC, common_type
 from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
@@ -123,7 +123,7 @@ class _CheckChecker:
         made = [getattr(self, f"_check_{kind}")(side, where) for kind in kinds]
         return made[0] if len(made) == 1 and not self.failed else None
 
-    def _report(self, message: str, path: Path, hint: str | None = None, code: str = "CHECK_002") -> None:
+    def _report(self, message: str, path: Path, hint: str | None = None, code: Code = "CHECK_002") -> None:
         self.failed = True
         place = self.project.definition.locate(*path)
         self.project.problems.append(Problem(code, message, hint, place))
