@@ -1,4 +1,6 @@
-"""Writes the generated parts of docs/. With --check nothing is written; status 1 tells that something is out of date.
+"""Writes the generated parts of docs/, and the job's list of functions.
+
+With --check nothing is written; status 1 tells that something is out of date.
 
 docs/yaml.md and docs/errors.md are generated as a whole; in other pages the text between `<!-- begin NAME -->` and
 `<!-- end NAME -->` is.
@@ -32,10 +34,11 @@ def main(arguments: list[str]) -> int:
 
 
 def make_pages() -> dict[Path, str]:
-    """Return every page that is generated or has a generated part, as it should be."""
+    """Return every file that is generated or has a generated part, as it should be."""
     pages = {DOCS / "yaml.md": reference.make_page(), DOCS / "errors.md": errors.make_page()}
     pages[DOCS / "expressions.md"] = fill(DOCS / "expressions.md", functions.make_block)
     pages[DOCS / "operations.md"] = fill(DOCS / "operations.md", examples.make_block)
+    pages[ROOT / "spark_jobs" / "contract" / "callable_words.py"] = functions.make_job_module()
     return pages
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import textwrap
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
 from airflow_provider_runtime.core.expr import check_expression
 from airflow_provider_runtime.core.expr.evaluator import evaluate
-from airflow_provider_runtime.core.expr.functions import FUNCTIONS, Function
+from airflow_provider_runtime.core.expr.functions import FUNCTION_GROUPS, Function
 from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
+from airflow_provider_runtime.core.expr.spark_sql import list_spark_words
 from airflow_provider_runtime.core.model.schema import BOOLEAN, DATE, STRING, make_decimal
 
 ROW = {
@@ -20,17 +22,22 @@ ROW = {
 }
 RUN_TIMESTAMP = datetime(2026, 2, 1, tzinfo=UTC)
 SCOPE = Scope(Relation("items", "working", {name: ScopeColumn(kind) for name, (kind, _) in ROW.items()}))
-GROUPS = {"logic": "Logic", "number": "Numbers", "text": "Text", "date": "Dates", "aggregate": "Aggregates"}
+JOB_MODULE = '''"""Words that may stand before an opening bracket: `make docs` writes them from the table of functions."""
+
+CALLABLE = frozenset({{
+{words}
+}})  # fmt: skip
+'''
 
 
 def make_block(name: str) -> str:
     """Return a generated block of docs/expressions.md."""
     assert name == "functions", name
     parts = []
-    for group, title in GROUPS.items():
-        last = "type" if group == "aggregate" else "gives"
+    for title, group in FUNCTION_GROUPS.items():
+        last = "type" if group[0].is_aggregate else "gives"
         rows = [f"| function | meaning | example | {last} |", "| --- | --- | --- | --- |"]
-        rows += [_make_row(function) for function in FUNCTIONS.values() if function.group == group]
+        rows += [_make_row(function) for function in group]
         parts.append(f"**{title}**\n\n" + "\n".join(rows))
     return "\n" + "\n\n".join(parts) + "\n"
 
@@ -55,3 +62,9 @@ def _show(value: object) -> str:
     if isinstance(value, datetime):
         return value.strftime("%Y-%m-%dT%H:%M:%SZ")
     return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def make_job_module() -> str:
+    """Return the module of the job that names what compiled expressions may call."""
+    words = ", ".join(f'"{word}"' for word in list_spark_words())
+    return JOB_MODULE.format(words=textwrap.fill(f"{words},", 116, initial_indent="    ", subsequent_indent="    "))

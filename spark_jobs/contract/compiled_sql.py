@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from spark_jobs.contract.callable_words import CALLABLE
 from spark_jobs.contract.options import moves_files, runs_code
 from spark_jobs.errors import shorten
 
@@ -26,14 +27,6 @@ _TOKEN = re.compile(
     re.DOTALL | re.ASCII,
 )
 _TYPE = re.compile(r"string|bigint|boolean|date|timestamp|decimal\([0-9]{1,2},[0-9]{1,2}\)", re.IGNORECASE)
-CALLABLE = frozenset({
-    "abs", "array", "cast", "ceil", "coalesce", "concat", "contains", "count", "date_from_unix_date", "datediff", "day",
-    "decimal", "floor", "greatest", "hex", "if", "least", "left", "length", "lower", "max", "min", "month",
-    "named_struct", "nullif", "replace", "right", "rtrim", "sum", "timestamp_micros", "transform", "translate", "trim",
-    "try_divide", "try_mod", "unhex", "unix_date", "unix_micros", "upper", "year",
-    "and", "between", "case", "div", "else", "in", "is", "not", "null", "or", "then", "when",
-})  # fmt: skip
-"""Words that may stand before an opening bracket: functions, and operators with something in brackets behind them."""
 _MARKS_OF_COMMENTS = frozenset({"--", "/*", "*/"})
 _DEEPEST_BRACKETS = 2000
 """More than an expression of the deepest nesting that the language allows compiles to; Spark's parser is recursive."""

@@ -16,8 +16,8 @@ from airflow_provider_runtime.core.expr.datatypes import (
     quotient_type,
     to_decimal,
 )
-from airflow_provider_runtime.core.expr.function_types import type_call
 from airflow_provider_runtime.core.expr.functions import AGGREGATES, FUNCTIONS, Function
+from airflow_provider_runtime.core.expr.functions.entry import MANY
 from airflow_provider_runtime.core.expr.parser import parse
 from airflow_provider_runtime.core.expr.problems import CODES, ExpressionProblem, ExpressionSyntaxError, Kind
 from airflow_provider_runtime.core.expr.recursion import walks_deep
@@ -63,7 +63,7 @@ class CheckResult:
 @walks_deep
 def check_tree(tree: nodes.Node, scope: Scope, *, aggregate: bool = False, expect_boolean: bool = False) -> CheckResult:
     """Check a tree that was built, not parsed: its names may be words that a text cannot hold."""
-    return _Checker(scope, aggregate).check(tree, expect_boolean)
+    return Checker(scope, aggregate).check(tree, expect_boolean)
 
 
 @walks_deep
@@ -76,7 +76,9 @@ def check_expression(text: str, scope: Scope, *, aggregate: bool = False, expect
     return check_tree(tree, scope, aggregate=aggregate, expect_boolean=expect_boolean)
 
 
-class _Checker:
+class Checker:
+    """Types a tree from its leaves up, and notes everything that is wrong."""
+
     def __init__(self, scope: Scope, aggregate: bool) -> None:
         self.scope = scope
         self.aggregate = aggregate
@@ -128,7 +130,7 @@ class _Checker:
         """Look a column up."""
         alias, relation = self._find_relation(node)
         if relation is None:
-            return self._failure()
+            return self.fail()
         column = relation.columns.get(node.name)
         if column is None:
             return self._report_unknown_column(node, relation)
@@ -197,7 +199,7 @@ class _Checker:
         if node.operators[0] in ("AND", "OR"):
             conditions = [self.need(operand, "boolean", node.operators[0]) for operand in operands]
             if self._failed(*conditions):
-                return self._failure()
+                return self.fail()
             nullable = any(condition.nullable for condition in conditions)
             return Typed(node.operators[0].lower(), BOOLEAN, nullable, tuple(conditions))
         numbers = [
@@ -205,7 +207,7 @@ class _Checker:
             for operand, operator in zip(operands, [node.operators[0], *node.operators], strict=True)
         ]
         if self._failed(*numbers):
-            return self._failure()
+            return self.fail()
         result = numbers[0]
         for operator, operand in zip(node.operators, numbers[1:], strict=True):
             result = self.combine(operator, result, operand, node)
@@ -298,7 +300,7 @@ class _Checker:
     def _compare(self, op: str, values: list[Typed], node: nodes.Node, value: object) -> Typed:
         met = self.meet(values, node)
         if met is None:
-            return self._failure()
+            return self.fail()
         return Typed(op, BOOLEAN, any(item.nullable for item in met), tuple(met), value)
 
     def visit_call(self, node: nodes.Call) -> Typed:
@@ -317,14 +319,15 @@ class _Checker:
         if self.aggregate or not function.is_aggregate:
             self._check_arity(function, node)
         if len(self.problems) > outer_failed or self._failed(*arguments):
-            return self._failure()
-        if node.star or (node.name == "COUNT_ALL"):
-            return Typed("count_all", INTEGER, False)
-        needed = [
-            self.need(argument, function.takes[min(index, len(function.takes) - 1)], node.name)
-            for index, argument in enumerate(arguments)
-        ]
-        return self._failure() if self._failed(*needed) else type_call(self, node, needed)
+            return self.fail()
+        needed = [self.need(argument, function.get_kind(index), node.name) for index, argument in enumerate(arguments)]
+        return self.fail() if self._failed(*needed) else self._type_call(function, node, needed)
+
+    def _type_call(self, function: Function, node: nodes.Call, arguments: list[Typed]) -> Typed:
+        if not isinstance(function.type, DataType):
+            return function.type(self, node, arguments)
+        nullable = function.null == "also" or any(argument.nullable for argument in arguments)
+        return Typed(function.name, function.type, nullable, tuple(arguments))
 
     def _enter_aggregate(self, function: Function, node: nodes.Call) -> None:
         self.found_aggregate = True
@@ -344,14 +347,12 @@ class _Checker:
             if node.name != "COUNT":
                 self.report("arity", f"{node.name}(*) is not possible, only COUNT(*)", node)
             return
-        if function.least <= count <= function.most:
+        least, most = function.fewest_arguments, function.most_arguments
+        if least <= count <= most:
             return
-        if function.least == function.most:
-            wanted = f"{function.least} argument{'' if function.least == 1 else 's'}"
-        else:
-            wanted = (
-                f"{function.least} or more" if function.most > 9 else f"{function.least} to {function.most} arguments"
-            )
+        wanted = f"{least} or more" if most == MANY else f"{least} to {most} arguments"
+        if least == most:
+            wanted = f"{least} argument{'' if least == 1 else 's'}"
         hint = f"write {function.signature}"
         if function.name in ("MIN", "MAX") and self.aggregate:
             hint = f"the aggregate function is {function.name}_AGG(x)"
@@ -414,10 +415,11 @@ class _Checker:
         """Note a problem and return the node that stands for it."""
         problem = ExpressionProblem(CODES[kind], kind, message, hint, at.start, at.end, self.selector, table, column)
         self.problems.append(problem)
-        return self._failure()
+        return self.fail()
 
     @staticmethod
-    def _failure() -> Typed:
+    def fail() -> Typed:
+        """Return the node that stands for what is wrong."""
         return Typed("error", NULL, True)
 
     @staticmethod

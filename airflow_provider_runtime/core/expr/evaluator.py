@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
-from functools import reduce
-from typing import TypeAlias
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from functools import partial, reduce
+from typing import TypeAlias, cast
 
 from airflow_provider_runtime.core.errors import DataError, Problem
 from airflow_provider_runtime.core.expr.checker import Checked
+from airflow_provider_runtime.core.expr.exact import EXACT
+from airflow_provider_runtime.core.expr.functions import FUNCTIONS, Function
 from airflow_provider_runtime.core.expr.recursion import walks_deep
 from airflow_provider_runtime.core.expr.typed import Typed, find_columns, split_conjunction
 from airflow_provider_runtime.core.model.schema import DataType
 
 Value: TypeAlias = "int | Decimal | str | bool | date | datetime | None"
 Row = Mapping[tuple[str | None, str], Value]
-_EXACT = Context(prec=400, rounding=ROUND_HALF_UP)
 
 
 class _Evaluator:
@@ -26,6 +27,9 @@ class _Evaluator:
 
     def value(self, node: Typed) -> Value:
         """Return a node's value; the lazy ones look at no more arguments than they need."""
+        function = FUNCTIONS.get(node.op)
+        if function is not None:
+            return self.call(function, node)
         lazy = _LAZY.get(node.op)
         if lazy is not None:
             return lazy(self, node)
@@ -33,6 +37,21 @@ class _Evaluator:
         if any(value is None for value in values):
             return None
         return fit(_STRICT[node.op](node, values), node.type)
+
+    def call(self, function: Function, node: Typed) -> Value:
+        """Return a function's value; raise DataError for arguments that it has none for."""
+        assert function.value is not None, function.name
+        if function.is_of_run:
+            return cast("Value", function.value(self.now))
+        if function.null == "own":
+            return cast("Value", function.value(*(partial(self.value, argument) for argument in node.args)))
+        values = [self.value(argument) for argument in node.args]
+        if any(value is None for value in values):
+            return None
+        try:
+            return fit(cast("Value", function.value(*values)), node.type)
+        except (ValueError, OverflowError) as error:
+            raise DataError(Problem("DATA_003", f"{function.name}: {error}")) from None
 
 
 @walks_deep
@@ -62,12 +81,12 @@ def decide(checked: Checked, row: Row, *, run_timestamp: datetime) -> bool | Non
 def fit(value: Value, data_type: DataType) -> Value:
     """Return a number rounded half up to a type's scale; raise DataError when it does not fit."""
     if data_type.kind == "decimal" and isinstance(value, int | Decimal):
-        exact = Decimal(value).quantize(Decimal(1).scaleb(-data_type.scale), context=_EXACT)
+        exact = Decimal(value).quantize(Decimal(1).scaleb(-data_type.scale), context=EXACT)
         if abs(exact) >= Decimal(10) ** (data_type.precision - data_type.scale):
             raise _overflow(value, data_type)
         return exact
     if data_type.kind == "integer" and isinstance(value, int | Decimal):
-        whole = int(Decimal(value).quantize(Decimal(1), context=_EXACT))
+        whole = int(Decimal(value).quantize(Decimal(1), context=EXACT))
         if not -(2**63) <= whole < 2**63:
             raise _overflow(value, data_type)
         return whole
@@ -114,15 +133,6 @@ def _three_valued(evaluator: _Evaluator, node: Typed, decisive: bool) -> Value:
     return result
 
 
-def _if(evaluator: _Evaluator, node: Typed) -> Value:
-    condition, then, otherwise = node.args
-    return evaluator.value(then if evaluator.value(condition) is True else otherwise)
-
-
-def _coalesce(evaluator: _Evaluator, node: Typed) -> Value:
-    return next((value for value in map(evaluator.value, node.args) if value is not None), None)
-
-
 def _is_null(evaluator: _Evaluator, node: Typed) -> Value:
     return (evaluator.value(node.args[0]) is None) is not bool(node.value)
 
@@ -149,13 +159,9 @@ _LAZY: dict[str, Callable[[_Evaluator, Typed], Value]] = {
     "column": _column,
     "and": _all,
     "or": _any,
-    "if": _if,
-    "coalesce": _coalesce,
     "is_null": _is_null,
     "in": _in,
     "between": _between,
-    "today": lambda evaluator, _node: evaluator.now.date(),
-    "now": lambda evaluator, _node: evaluator.now,
 }
 
 
@@ -164,12 +170,12 @@ def _add(node: Typed, values: Sequence[Value]) -> Value:
     total = _number(values[0])
     for operator, value in zip(node.value, values[1:], strict=True):
         number = _number(value)
-        total = _EXACT.add(total, number if operator == "+" else -number)
+        total = EXACT.add(total, number) if operator == "+" else EXACT.subtract(total, number)
     return total
 
 
 def _multiply(_node: Typed, values: Sequence[Value]) -> Value:
-    return reduce(_EXACT.multiply, map(_number, values))
+    return reduce(EXACT.multiply, map(_number, values))
 
 
 def _divide(node: Typed, values: Sequence[Value]) -> Value:
@@ -177,12 +183,7 @@ def _divide(node: Typed, values: Sequence[Value]) -> Value:
     if not divisor:
         return None
     # 400 digits of the quotient decide every tie: both operands have at most 38.
-    return fit(_EXACT.divide(dividend, divisor), node.type)
-
-
-def _mod(_node: Typed, values: Sequence[Value]) -> Value:
-    dividend, divisor = _number(values[0]), _number(values[1])
-    return _EXACT.remainder(dividend, divisor) if divisor else None
+    return fit(EXACT.divide(dividend, divisor), node.type)
 
 
 def _compare(node: Typed, values: Sequence[Value]) -> Value:
@@ -200,80 +201,12 @@ _COMPARE: dict[str, Callable[[object, object], bool]] = {
 }
 
 
-def _left(_node: Typed, values: Sequence[Value]) -> Value:
-    text, count = str(values[0]), int(_number(values[1]))
-    return text[: max(count, 0)]
-
-
-def _right(_node: Typed, values: Sequence[Value]) -> Value:
-    text, count = str(values[0]), int(_number(values[1]))
-    return text[max(len(text) - count, 0) :] if count > 0 else ""
-
-
-def _replace(_node: Typed, values: Sequence[Value]) -> Value:
-    text, old, new = map(str, values)
-    return text.replace(old, new) if old else text
-
-
-def _date_add(_node: Typed, values: Sequence[Value]) -> Value:
-    start = values[0]
-    assert isinstance(start, date)
-    try:
-        return start + timedelta(days=int(_number(values[1])))
-    except OverflowError:
-        raise DataError(Problem("DATA_003", f"{values[1]} days from {start} is out of range")) from None
-
-
-def _date_difference(_node: Typed, values: Sequence[Value]) -> Value:
-    end, start = values
-    assert isinstance(end, date)
-    assert isinstance(start, date)
-    return (end - start).days
-
-
-def _part(name: str) -> Callable[[Typed, Sequence[Value]], Value]:
-    def part(_node: Typed, values: Sequence[Value]) -> Value:
-        found: int = getattr(values[0], name)
-        return found
-
-    return part
-
-
-def _least(_node: Typed, values: Sequence[Value]) -> Value:
-    return min(values)  # type: ignore[type-var]
-
-
-def _greatest(_node: Typed, values: Sequence[Value]) -> Value:
-    return max(values)  # type: ignore[type-var]
-
-
 _STRICT: dict[str, Callable[[Typed, Sequence[Value]], Value]] = {
     "add": _add,
     "multiply": _multiply,
     "divide": _divide,
-    "mod": _mod,
-    "negate": lambda _node, values: -_number(values[0]),
+    "negate": lambda _node, values: EXACT.minus(_number(values[0])),
     "cast": lambda _node, values: values[0],
     "not": lambda _node, values: not values[0],
     "compare": _compare,
-    "abs": lambda _node, values: abs(_number(values[0])),
-    "round": lambda _node, values: values[0],
-    "floor": lambda _node, values: _number(values[0]).quantize(Decimal(1), rounding=ROUND_FLOOR, context=_EXACT),
-    "ceil": lambda _node, values: _number(values[0]).quantize(Decimal(1), rounding=ROUND_CEILING, context=_EXACT),
-    "min": _least,
-    "max": _greatest,
-    "concat": lambda _node, values: "".join(map(str, values)),
-    "upper": lambda _node, values: str(values[0]).upper(),
-    "lower": lambda _node, values: str(values[0]).lower(),
-    "trim": lambda _node, values: str(values[0]).strip(" "),
-    "left": _left,
-    "right": _right,
-    "len": lambda _node, values: len(str(values[0])),
-    "contains": lambda _node, values: str(values[1]) in str(values[0]),
-    "replace": _replace,
-    "dateadd": _date_add,
-    "datediff": _date_difference,
-    "year": _part("year"),
-    "month": _part("month"),
-    "day": _part("day"),
 }

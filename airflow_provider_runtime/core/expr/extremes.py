@@ -1,33 +1,85 @@
-"""MIN and MAX: what makes them NULL, and MAX as the least of values turned around."""
+"""MIN and MAX in Spark: what makes them NULL, and MAX as the least of values turned around."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from airflow_provider_runtime.core.expr.quotient import negate
+from airflow_provider_runtime.core.expr.sql_text import (
+    COMPARE,
+    NOT,
+    OR,
+    PRIMARY,
+    SUM,
+    UNARY,
+    Sql,
+    join_balanced,
+)
 from airflow_provider_runtime.core.expr.typed import Typed
 
-STRICT = frozenset({
-    "cast", "negate", "add", "multiply", "abs", "round", "floor", "ceil", "min", "max", "concat", "upper", "lower",
-    "trim", "left", "right", "len", "contains", "replace", "year", "month", "day", "datediff", "dateadd", "compare",
-    "not",
-})  # fmt: skip
-"""Operations that are NULL exactly when one of their operands is."""
+if TYPE_CHECKING:
+    from airflow_provider_runtime.core.expr.spark_sql import SqlWriter
 
 _HEX, _TURNED_HEX = "'0123456789ABCDEF'", "'FEDCBA9876543210'"
-# level of the result, level needed of a value, a value turned, the least turned back; levels as in spark_sql
+# level of the result, level needed of a value, a value turned, the least turned back
 TURNED: dict[str, tuple[int, int, str, str]] = {
-    "integer": (6, 7, "~{}", "~{}"),
-    "boolean": (2, 3, "NOT {}", "NOT {}"),
-    "date": (7, 0, "~unix_date({})", "date_from_unix_date(~{})"),
-    "timestamp": (7, 0, "~unix_micros({})", "timestamp_micros(~{})"),
+    "integer": (UNARY, PRIMARY, "~{}", "~{}"),
+    "boolean": (NOT, COMPARE, "NOT {}", "NOT {}"),
+    "date": (PRIMARY, OR, "~unix_date({})", "date_from_unix_date(~{})"),
+    "timestamp": (PRIMARY, OR, "~unix_micros({})", "timestamp_micros(~{})"),
     # A text ends in Z so that it comes after those that begin with it.
     "string": (
-        7, 0, f"concat(translate(hex({{}}), {_HEX}, {_TURNED_HEX}), 'Z')",
+        PRIMARY, OR, f"concat(translate(hex({{}}), {_HEX}, {_TURNED_HEX}), 'Z')",
         f"CAST(unhex(translate(rtrim('Z', {{}}), {_HEX}, {_TURNED_HEX})) AS STRING)",
     ),
 }  # fmt: skip
 """How the order of each kind of value is turned around, so that the greatest is the least."""
 
 
-def flatten(node: Typed) -> list[Typed]:
+def write_least(writer: SqlWriter, node: Typed) -> Sql:
+    """Write MIN: NULL when one is NULL."""
+    return _write_extreme(writer, node, "least")
+
+
+def write_greatest(writer: SqlWriter, node: Typed) -> Sql:
+    """Write MAX: NULL when one is NULL."""
+    return _write_extreme(writer, node, "greatest")
+
+
+def _write_extreme(writer: SqlWriter, node: Typed, function: str) -> Sql:
+    """Return the function, guarded against NULL, without writing a long operand twice."""
+    columns = writer.find_null_columns(node)
+    if columns is None:
+        return _write_extreme_of_any(writer, node, function)
+    unknown = {name: column for name, column in columns.items() if name not in writer.not_null}
+    outer, writer.not_null = writer.not_null, writer.not_null | unknown.keys()
+    values = writer.arguments(_flatten(node))
+    writer.not_null = outer
+    if not unknown:
+        return PRIMARY, f"{function}({values})"
+    tests = join_balanced([f"{writer.write(column, SUM)} IS NULL" for column in unknown.values()], "OR")
+    return PRIMARY, f"IF({tests}, NULL, {function}({values}))"
+
+
+def _write_extreme_of_any(writer: SqlWriter, node: Typed, function: str) -> Sql:
+    """Return the function of operands that can be NULL in any way: a struct of NULL is the least of all."""
+    operands = _flatten(node)
+    if function == "least":
+        return PRIMARY, _write_least_struct([writer.write(operand, OR) for operand in operands])
+    if node.type.kind == "decimal":
+        turned = [negate(writer.write(operand, UNARY), node.type) for operand in operands]
+        return UNARY, negate(_write_least_struct(turned), node.type)
+    level, needed, turn, turn_back = TURNED[node.type.kind]
+    turned = [turn.format(writer.write(operand, needed)) for operand in operands]
+    return level, turn_back.format(_write_least_struct(turned))
+
+
+def _write_least_struct(values: list[str]) -> str:
+    structs = ", ".join([f"named_struct('v', {value})" for value in values])
+    return f"least({structs}).v"
+
+
+def _flatten(node: Typed) -> list[Typed]:
     """Return the arguments of MIN or MAX, those of the same function inside it put in their place."""
     pending, found = list(reversed(node.args)), []
     while pending:
@@ -36,21 +88,4 @@ def flatten(node: Typed) -> list[Typed]:
             pending.extend(reversed(current.args))
         else:
             found.append(current)
-    return found
-
-
-def find_null_columns(node: Typed) -> dict[object, Typed] | None:
-    """Return the columns that make a value NULL when they are, or None when anything else can."""
-    found: dict[object, Typed] = {}
-    pending = [node]
-    while pending:
-        current = pending.pop()
-        if not current.nullable:
-            continue
-        if current.op == "column":
-            found[current.value] = current
-        elif current.op in STRICT:
-            pending.extend(current.args)
-        else:
-            return None
     return found

@@ -9,29 +9,16 @@ from typing import cast
 
 import pytest
 
-from airflow_provider_runtime.core.expr.extremes import TURNED
-from spark_jobs.contract.compiled_sql import CALLABLE, DATABASES, check_plan, find_foreign_part
+from spark_jobs.contract.compiled_sql import DATABASES, check_plan, find_foreign_part
 from spark_jobs.snapshot import Location, Plan
 
 EXPRESSIONS = Path(__file__).parents[1] / "core" / "expr" / "golden" / "expressions.txt"
-COMPILER = Path(__file__).parents[3] / "airflow_provider_runtime" / "core" / "expr"
 COMPILED = [line.strip() for line in EXPRESSIONS.read_text("utf-8").splitlines() if line.startswith("    ")]
 
 
 @pytest.mark.parametrize("sql", COMPILED)
 def test_what_the_compiler_writes_is_accepted(sql: str) -> None:
     assert find_foreign_part(sql) is None
-
-
-def test_every_function_that_the_compiler_names_may_be_called() -> None:
-    """Functions stand in the compiler's sources as `name(` inside text, or in its tables of plain calls."""
-    sources = "".join(path.read_text("utf-8") for path in (COMPILER / "spark_sql.py", COMPILER / "quotient.py"))
-    written = set(re.findall(r"f\"[^\"]*?\b([a-z_]+)\((?=[{\d])", sources))
-    from airflow_provider_runtime.core.expr.spark_sql import _PLAIN, _WIDENED
-
-    turned = {name for row in TURNED.values() for text in row[2:] for name in re.findall(r"([a-z_]+)\(", text)}
-    assert len(written) > 5
-    assert (written | set(_PLAIN.values()) | set(_WIDENED.values()) | turned) <= CALLABLE
 
 
 @pytest.mark.parametrize(
