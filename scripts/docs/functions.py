@@ -22,7 +22,7 @@ ROW = {
 }
 RUN_TIMESTAMP = datetime(2026, 2, 1, tzinfo=UTC)
 SCOPE = Scope(Relation("items", "working", {name: ScopeColumn(kind) for name, (kind, _) in ROW.items()}))
-JOB_MODULE = '''"""Words that may stand before an opening bracket: `make docs` writes them from the table of functions."""
+JOB_MODULE = '''"""Words that may stand before an opening bracket; `make docs` writes them from the functions' table."""
 
 CALLABLE = frozenset({{
 {words}

@@ -1,4 +1,4 @@
-"""Words that may stand before an opening bracket: `make docs` writes them from the table of functions."""
+"""Words that may stand before an opening bracket; `make docs` writes them from the functions' table."""
 
 CALLABLE = frozenset({
     "abs", "and", "array", "between", "case", "cast", "ceil", "coalesce", "concat", "contains", "count",
