@@ -17,10 +17,9 @@ from airflow_provider_runtime.cli.options import (
 )
 from airflow_provider_runtime.cli.tables import print_table
 from airflow_provider_runtime.core.calendar.periods import PeriodIndex, make_period_index
-from airflow_provider_runtime.core.calendar.run_period import explain_reopening, find_strictest
+from airflow_provider_runtime.core.calendar.run_period import STRICTNESS, explain_reopening, find_strictest
 from airflow_provider_runtime.core.errors import DefinitionError, PeriodError, Problem, raise_problems
 from airflow_provider_runtime.core.model.period import Calendar, Period, PeriodStatus
-from airflow_provider_runtime.core.registry.attempts import STRICTNESS
 from airflow_provider_runtime.core.registry.ports import PeriodRecord, Registry
 
 

@@ -143,7 +143,7 @@ def _find_state(registry: str) -> Path:
 
 
 def _list_periods(loaded: LoadResult, request: RunRequest) -> tuple[str, ...]:
-    from airflow_provider_runtime.core.calendar.run_period import get_project_periods
+    from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods
 
     definition = loaded.catalog.find_project(request.project)
     if ".." not in request.period or definition is None:
@@ -177,6 +177,7 @@ def _run_periods(runner: LocalRunner, catalog: Path, request: RunRequest, regist
     from airflow_provider_runtime.cli.run_summary import print_result
     from airflow_provider_runtime.core.errors import RuntimeProviderError
     from airflow_provider_runtime.core.planning.snapshot.store import write_snapshot
+    from airflow_provider_runtime.core.suggest import list_names
 
     try:
         loaded = _load(catalog, request.project)
@@ -199,8 +200,8 @@ def _run_periods(runner: LocalRunner, catalog: Path, request: RunRequest, regist
         if not result.succeeded and not request.keep_going:
             break
     if len(results) < len(periods):
-        left = ", ".join(periods[len(results) :][:8])
-        click.echo(f"stopped: {len(periods) - len(results)} periods were not run ({left})", err=True)
+        left = periods[len(results) :]
+        click.echo(f"stopped: {len(left)} periods were not run ({list_names(left)})", err=True)
     return results
 
 
@@ -212,9 +213,9 @@ def _find_catalog(context: click.Context, catalog: Path) -> Path | None:
 
 def _check_calendar(catalog: Path, snapshot: Snapshot, *, allow_closed: bool) -> None:
     """Raise PERIOD_002 when the calendar's file has closed or locked the period since the snapshot was made."""
-    from airflow_provider_runtime.core.calendar.run_period import get_calendar_name, list_problems_since
     from airflow_provider_runtime.core.catalog.loader import load_catalog
     from airflow_provider_runtime.core.errors import raise_problems
+    from airflow_provider_runtime.core.planning.snapshot.settings import get_calendar_name, list_problems_since
 
     loaded, name = load_catalog(catalog), get_calendar_name(snapshot.document)
     if loaded.catalog.find_calendar(name) is None and (

@@ -14,7 +14,9 @@ def read_moment(text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise ValueError(f"'{text}' is no timestamp; write it like {EXAMPLE}") from None
+        raise ValueError(f"'{text}' is not a timestamp; write it like {EXAMPLE}") from None
+    if moment.microsecond:
+        raise ValueError(f"'{text}' has a fraction of a second; a run's timestamp has whole seconds, like {EXAMPLE}")
     try:
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except OverflowError:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from functools import lru_cache
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from airflow.providers.common.compat.sdk import conf
 from airflow.sdk import AssetAll, PartitionedAssetTimetable, PartitionedAtRuntime, RollupMapper
 from airflow.sdk.definitions.callback import AsyncCallback
 from airflow.sdk.definitions.deadline import DeadlineAlert
 
+from airflow_provider_runtime.core.calendar.run_period import has_begun, has_ended
 from airflow_provider_runtime.core.errors import DefinitionError, Problem
 from airflow_provider_runtime.core.model.duration import parse_duration
 from airflow_provider_runtime.core.model.period import Calendar
@@ -117,7 +119,8 @@ def list_offered_periods(outline: CatalogOutline, project: ProjectOutline) -> li
     """
     calendar = outline.get_calendar(project)
     _check_level(project, calendar)
-    return list(_offer_periods(calendar, project.level, datetime.now(UTC).date(), project.settings.allow_open_period))
+    today = datetime.now(ZoneInfo(project.settings.timezone or "UTC")).date()
+    return list(_offer_periods(calendar, project.level, today, project.settings.allow_open_period))
 
 
 @lru_cache(maxsize=64)
@@ -126,7 +129,8 @@ def _offer_periods(calendar: Calendar, level: str, today: date, allow_open: bool
     found = list(get_period_index(calendar).iterate(level, first, last))
     if len(found) > _MOST_OFFERED:
         return ()
-    runnable = [period for period in found if (period.start_date <= today if allow_open else period.end_date < today)]
+    may_run = has_begun if allow_open else has_ended
+    runnable = [period for period in found if may_run(period, today)]
     return tuple(period.identifier for period in reversed(runnable))
 
 

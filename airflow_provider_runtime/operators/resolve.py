@@ -135,7 +135,7 @@ class ResolveOperator(BaseOperator):
         return loaded, definition
 
     def _choose_period(self, context: Context, catalog: Catalog, definition: Definition[Project]) -> str:
-        from airflow_provider_runtime.core.calendar.run_period import get_project_periods
+        from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods
 
         return choose_period(context, get_project_periods(catalog, definition), definition.model.level, self.period)
 
@@ -162,7 +162,7 @@ class ResolveOperator(BaseOperator):
         self, context: Context, catalog: Catalog, definition: Definition[Project], identifier: str, registry: Registry
     ) -> None:
         """Return when the period before is published or need not be; else ask to be looked at again later."""
-        from airflow_provider_runtime.core.calendar.run_period import get_project_periods
+        from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods
 
         index = get_project_periods(catalog, definition)
         period = index.get_period(identifier, definition.model.level)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from airflow_provider_runtime.core.expr.checker import check_expression
-from airflow_provider_runtime.core.expr.problems import ExpressionProblem
+from airflow_provider_runtime.core.expr.checker import CheckResult, check_expression
 from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
 from airflow_provider_runtime.core.model.schema import DATE, INTEGER, STRING
 
@@ -24,7 +23,7 @@ def make_condition_scope() -> Scope:
     )
 
 
-@lru_cache(maxsize=1024)
-def check_condition(text: str) -> tuple[ExpressionProblem, ...]:
-    """Return what is wrong with a resolver's condition."""
-    return tuple(check_expression(text, make_condition_scope(), expect_boolean=True).problems)
+@lru_cache(maxsize=4096)
+def check_condition(text: str) -> CheckResult:
+    """Return a resolver's condition with its types, or what is wrong with it."""
+    return check_expression(text, make_condition_scope(), expect_boolean=True)

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition, Path
+from airflow_provider_runtime.core.catalog.lookup_conditions import check_lookup, make_input_relation, make_relation
 from airflow_provider_runtime.core.errors import Code, Problem
 from airflow_provider_runtime.core.model.dataset import Dataset, DatasetTarget, Lookup, Table
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
-from airflow_provider_runtime.core.model.schema import (
-    DATE,
-    STRING,
-    SYSTEM_COLUMN_NAMES,
-    SYSTEM_COLUMN_TYPES,
-    TEMPORAL_COLUMN_NAMES,
-    DataType,
-)
+from airflow_provider_runtime.core.model.schema import SYSTEM_COLUMN_NAMES, TEMPORAL_COLUMN_NAMES
 from airflow_provider_runtime.core.suggest import suggest
 
 Version = tuple[str, int]
@@ -48,7 +42,7 @@ class _DatasetCheck:
         seen: dict[str, int] = {}
         for index, lookup in enumerate(self._dataset.lookups):
             self._check_alias(index, lookup, seen)
-            self._check_target(("lookups", index), lookup)
+            self._check_target(index, lookup)
 
     def _report(self, code: Code, path: Path, message: str, hint: str | None = None, *, key: bool = False) -> None:
         self.problems.append(Problem(code, message, hint, self._definition.locate(*path, key=key)))
@@ -119,15 +113,15 @@ class _DatasetCheck:
             self._report("CATALOG_002", path, message, "choose another alias")
         seen[name] = index
 
-    def _check_target(self, path: Path, lookup: Lookup) -> None:
-        target = lookup.target
-        if not isinstance(target, DatasetTarget):
-            self._check_table((*path, "target"), target)
-            self._check_conditions(path, lookup, target)
+    def _check_target(self, index: int, lookup: Lookup) -> None:
+        path: Path = ("lookups", index, "target")
+        if not isinstance(lookup.target, DatasetTarget):
+            self._check_table(path, lookup.target)
+            self._check_conditions(index, lookup, lookup.target)
             return
-        found = self._find_target((*path, "target"), target)
+        found = self._find_target(path, lookup.target)
         if found is not None:
-            self._check_conditions(path, lookup, found.model.main_table)
+            self._check_conditions(index, lookup, found.model.main_table)
 
     def _find_target(self, path: Path, target: DatasetTarget) -> Definition[Dataset] | None:
         found = self._catalog.find_dataset(target.id, target.version)
@@ -151,48 +145,11 @@ class _DatasetCheck:
             self._report("DATASET_003", (*path, "version"), message, f"known are: {', '.join(listed[-8:])}")
         return None
 
-    def _check_conditions(self, path: Path, lookup: Lookup, table: Table) -> None:
-        sides = {
-            "source_column": {**SYSTEM_COLUMN_TYPES, **_list_columns(self._dataset.main_table)},
-            "target_column": _list_columns(table),
-        }
-        unknown = False
-        for index, condition in enumerate(lookup.join_conditions):
-            for key, name in (("source_column", condition.source_column), ("target_column", condition.target_column)):
-                if name not in sides[key]:
-                    unknown = True
-                    message = f"unknown column '{name}' in the conditions of lookup '{lookup.alias}'"
-                    place: Path = (*path, "join_conditions", index, key)
-                    known = [column for column in sides[key] if column not in SYSTEM_COLUMN_NAMES]
-                    self._report("EXPR_002", place, message, suggest(name, known))
-        if not unknown and lookup.alias != self._dataset.main_table.name:
-            for code, message, hint in check_equalities(self._dataset.main_table.name, lookup, sides):
-                self._report(code, (*path, "join_conditions"), message, hint)
-
-
-def check_equalities(
-    main_table: str, lookup: Lookup, sides: Mapping[str, Mapping[str, DataType]]
-) -> list[tuple[Code, str, str | None]]:
-    """Return code, message and hint of what keeps a lookup's columns from being compared."""
-    if all(
-        sides["source_column"][condition.source_column] == sides["target_column"][condition.target_column]
-        for condition in lookup.join_conditions
-    ):
-        return []
-    from airflow_provider_runtime.core.expr.checker import check_tree
-    from airflow_provider_runtime.core.expr.nodes import ColumnRef, make_equalities
-    from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
-
-    source = {name: ScopeColumn(data_type) for name, data_type in sides["source_column"].items()}
-    target = {name: ScopeColumn(data_type) for name, data_type in sides["target_column"].items()}
-    scope = Scope(Relation(main_table, "working", source), {lookup.alias: Relation(lookup.alias, "lookup", target)})
-    pairs = [
-        (ColumnRef(main_table, condition.source_column), ColumnRef(lookup.alias, condition.target_column))
-        for condition in lookup.join_conditions
-    ]
-    prefix = f"the conditions of lookup '{lookup.alias}' cannot be compared: "
-    found = check_tree(make_equalities(pairs), scope, expect_boolean=True).problems
-    return [(problem.code, prefix + problem.message, problem.hint) for problem in found]
+    def _check_conditions(self, index: int, lookup: Lookup, table: Table) -> None:
+        if lookup.alias != self._dataset.main_table.name:
+            source = make_input_relation(self._dataset.main_table)
+            target = make_relation(lookup.alias, "lookup", table)
+            self.problems += check_lookup(self._definition, index, source, target)
 
 
 def is_unknown_resolver(catalog: Catalog, identifier: str) -> bool:
@@ -200,18 +157,6 @@ def is_unknown_resolver(catalog: Catalog, identifier: str) -> bool:
     if identifier == REGISTRY_RESOLVER_ID or catalog.is_broken("resolver", identifier):
         return False
     return not catalog.list_resolver_versions(identifier)
-
-
-def _list_columns(table: Table) -> dict[str, DataType]:
-    """Return the columns of a table by name, its temporal ones included."""
-    names = table.temporal_columns
-    temporal: dict[str, DataType] = {}
-    if table.temporal_mode == "period":
-        temporal[names.period or "_period"] = STRING
-    elif table.temporal_mode == "bitemporal":
-        temporal[names.from_ or "_period_from"] = DATE
-        temporal[names.to or "_period_to"] = DATE
-    return {**temporal, **{column.name: column.data_type for column in table.columns}}
 
 
 def check_lookup_cycles(catalog: Catalog) -> list[Problem]:

@@ -9,6 +9,7 @@ from airflow_provider_runtime.core.catalog.rules_dataset import is_unknown_resol
 from airflow_provider_runtime.core.catalog.rules_secrets import check_format, check_options, check_url
 from airflow_provider_runtime.core.errors import Code, Problem
 from airflow_provider_runtime.core.model.operation import Destination, OutputOperation
+from airflow_provider_runtime.core.model.period import GREGORIAN
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.suggest import suggest
 
@@ -20,6 +21,20 @@ def check_project_document(catalog: Catalog, definition: Definition[Project]) ->
     return check.problems
 
 
+def find_calendar_fault(catalog: Catalog, definition: Definition[Project]) -> Problem | None:
+    """Return CATALOG_004 when a project's calendar is not known, or has no such level."""
+    name, level = definition.model.calendar, definition.model.level
+    calendar = catalog.find_calendar(name)
+    if calendar is None:
+        hint = suggest(name, [GREGORIAN.id, *catalog.calendars])
+        return Problem("CATALOG_004", f"unknown calendar '{name}'", hint, definition.locate("calendar"))
+    levels = [found.name for found in calendar.model.levels]
+    if level in levels:
+        return None
+    message = f"calendar '{name}' has no level '{level}'"
+    return Problem("CATALOG_004", message, suggest(level, levels), definition.locate("level"))
+
+
 class _ProjectCheck:
     def __init__(self, catalog: Catalog, definition: Definition[Project]) -> None:
         self._catalog, self._definition, self._project = catalog, definition, definition.model
@@ -27,7 +42,9 @@ class _ProjectCheck:
 
     def run(self) -> None:
         """Check everything."""
-        self._check_calendar()
+        fault = find_calendar_fault(self._catalog, self._definition)
+        if fault is not None and not self._catalog.is_broken("calendar", self._project.calendar):
+            self.problems.append(fault)
         self._check_overrides()
         for index, operation in enumerate(self._project.operations):
             if isinstance(operation, OutputOperation):
@@ -37,19 +54,6 @@ class _ProjectCheck:
 
     def _report(self, code: Code, path: Path, message: str, hint: str | None = None, *, key: bool = False) -> None:
         self.problems.append(Problem(code, message, hint, self._definition.locate(*path, key=key)))
-
-    def _check_calendar(self) -> None:
-        name = self._project.calendar
-        calendar = self._catalog.find_calendar(name)
-        if calendar is None:
-            if not self._catalog.is_broken("calendar", name):
-                hint = suggest(name, ["gregorian", *self._catalog.calendars])
-                self._report("CATALOG_004", ("calendar",), f"unknown calendar '{name}'", hint)
-            return
-        levels = [level.name for level in calendar.model.levels]
-        if self._project.level not in levels:
-            message = f"calendar '{name}' has no level '{self._project.level}'"
-            self._report("CATALOG_004", ("level",), message, suggest(self._project.level, levels))
 
     def _check_overrides(self) -> None:
         for dataset, resolver in self._project.resolver_overrides.items():

@@ -8,11 +8,11 @@ from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition, Path
 from airflow_provider_runtime.core.catalog.rules_calendar import ANY_LEVEL
 from airflow_provider_runtime.core.catalog.rules_secrets import check_credential, check_url, find_secret_word, hide_line
+from airflow_provider_runtime.core.catalog.templates import find_template_faults
 from airflow_provider_runtime.core.errors import Problem
 from airflow_provider_runtime.core.model.period import GREGORIAN
 from airflow_provider_runtime.core.model.resolver import (
     REGISTRY_RESOLVER_ID,
-    TEMPLATE_TOKENS,
     CatalogStrategy,
     PathStrategy,
     Resolver,
@@ -21,7 +21,6 @@ from airflow_provider_runtime.core.model.resolver import (
 )
 from airflow_provider_runtime.core.suggest import suggest
 
-TOKEN = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 CLASS_NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+", re.ASCII)
 ENDPOINT = re.compile(r"https?://\S+")
 
@@ -75,7 +74,7 @@ def _check_condition(definition: Definition[Resolver], path: Path, text: str) ->
 
     return [
         Problem(found.code, found.message, found.hint, definition.locate_span(path, found.start, found.end))
-        for found in check_condition(text)
+        for found in check_condition(text).problems
     ]
 
 
@@ -98,7 +97,7 @@ def _check_strategy(catalog: Catalog, definition: Definition[Resolver], path: Pa
         templates = {(*path, "table"): strategy.table, (*path, "schema"): strategy.schema_}
         problems += _check_datasource(catalog, definition, path, strategy)
     for template, text in templates.items():
-        problems += _check_tokens(definition, template, text or "")
+        problems += _check_template(definition, template, text or "")
     return problems
 
 
@@ -133,26 +132,11 @@ def _check_service(definition: Definition[Resolver], path: Path, strategy: Catal
     return problems
 
 
-def _check_tokens(definition: Definition[Resolver], path: Path, text: str) -> list[Problem]:
-    problems: list[Problem] = []
-    for match in TOKEN.finditer(text):
-        name = match[1].strip()
-        if name not in TEMPLATE_TOKENS:
-            message = f"unknown template token '{match[0][:60]}'"
-            place = definition.locate_span(path, match.start(), match.end())
-            problems.append(Problem("RESOLVE_004", message, suggest(name, TEMPLATE_TOKENS), place))
-    if (half := _find_half_token(text)) is not None:
-        place = definition.locate_span(path, half, half + 2)
-        problems.append(Problem("CATALOG_002", "half of a template token", "write it like {{table_name}}", place))
-    return problems
-
-
-def _find_half_token(text: str) -> int | None:
-    """Return where braces stand that open or close no token; `{a,{b,c}}` is a choice of names, and no token."""
-    rest = TOKEN.sub(lambda match: " " * len(match[0]), text)
-    if "{{" in rest:
-        return rest.index("{{")
-    return rest.index("}}") if "}}" in rest and rest.count("}") > rest.count("{") else None
+def _check_template(definition: Definition[Resolver], path: Path, text: str) -> list[Problem]:
+    return [
+        Problem(fault.code, fault.message, fault.hint, definition.locate_span(path, fault.start, fault.end))
+        for fault in find_template_faults(text)
+    ]
 
 
 def check_default_resolvers(catalog: Catalog) -> list[Problem]:

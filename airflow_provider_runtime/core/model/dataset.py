@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from airflow_provider_runtime.core.model.base import Identifier, Model, Name, NonEmptyText, Text, Title, Version
-from airflow_provider_runtime.core.model.schema import Column
+from airflow_provider_runtime.core.model.schema import DATE, STRING, Column, DataType
 
 TemporalMode = Literal["period", "bitemporal", "snapshot"]
 
@@ -95,3 +95,13 @@ class Dataset(Model):
     """The table that projects compute on."""
     lookups: tuple[Lookup, ...] = ()
     """Left joins that every expression can use."""
+
+
+def list_temporal_columns(table: Table) -> tuple[tuple[str, DataType], ...]:
+    """Return the columns that a table's temporal mode brings, under the names that the table gives them."""
+    names = table.temporal_columns
+    if table.temporal_mode == "period":
+        return ((names.period or "_period", STRING),)
+    if table.temporal_mode == "bitemporal":
+        return ((names.from_ or "_period_from", DATE), (names.to or "_period_to", DATE))
+    return ()

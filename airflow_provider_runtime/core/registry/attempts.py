@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from airflow_provider_runtime.core.calendar.run_period import STRICTNESS
 from airflow_provider_runtime.core.errors import DefinitionError, LeaseError, PeriodError, Problem, RuntimeProviderError
 from airflow_provider_runtime.core.model.period import PeriodStatus
 from airflow_provider_runtime.core.registry.leases import is_alive, next_token
@@ -21,7 +22,6 @@ from airflow_provider_runtime.core.registry.slices import register_slice
 from airflow_provider_runtime.core.registry.store import LeaseRow, Store, to_datetime
 
 FROM_FILE = "in the calendar's file"
-STRICTNESS: dict[PeriodStatus, int] = {"open": 0, "closed": 1, "locked": 2}
 
 
 def get_stricter(first: PeriodStatus, second: PeriodStatus) -> PeriodStatus:
@@ -36,7 +36,7 @@ def check_definitions(store: Store, definitions: Sequence[UsedDefinition]) -> li
             "CATALOG_005",
             f"{used.kind} '{used.id}' version {used.version} has changed since it was first used",
             f"give the changed definition a new version ({used.version + 1} or higher) and keep version {used.version}"
-            " as it was",
+            " as it was; if the registry belongs to another catalog, give this one a registry of its own",
         )
         for used in definitions
         if store.find_digest(used.kind, used.id, used.version) not in {None, used.digest}

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from airflow_provider_runtime.core.calendar.run_period import get_calendar_name, get_settings
 from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError, SnapshotError
 from airflow_provider_runtime.core.model.report import find_misfit
 from airflow_provider_runtime.core.planning.check.system_columns import SYSTEM_COLUMN_NAMES
 from airflow_provider_runtime.core.planning.resolve.locations import hide_control_characters
+from airflow_provider_runtime.core.planning.snapshot.settings import get_calendar_name, get_settings
 from airflow_provider_runtime.core.registry.leases import describe_holder
 from airflow_provider_runtime.core.registry.ports import (
     LEASE_SECONDS,

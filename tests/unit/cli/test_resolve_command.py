@@ -76,7 +76,8 @@ def test_resolve_used_wrongly_exits_with_2(folder: Path, arguments: tuple[str, .
         ("1970-01-01T00:00:00+05:00", "before 1970"),
         ("9999-12-31T23:59:59-14:00", "outside the years"),
         ("0001-01-01T00:00:00+14:00", "outside the years"),
-        ("yesterday", "no timestamp"),
+        ("yesterday", "not a timestamp"),
+        ("2026-02-03T04:05:06.789Z", "has a fraction of a second"),
     ],
 )
 def test_timestamp_that_no_run_can_have_is_wrong_usage(folder: Path, timestamp: str, reason: str) -> None:

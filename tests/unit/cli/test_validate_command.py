@@ -64,6 +64,49 @@ def test_valid_catalog_exits_zero_and_says_what_was_checked(catalog: Path) -> No
     assert (result.exit_code, result.output) == (0, "valid: 1 dataset, 1 project\n")
 
 
+RATES = """---
+dataset:
+  id: rates
+  name: Rates
+  version: 1
+  resolver_id: rates-resolver
+  main_table: {name: rates, columns: [{name: amount, type: decimal, precision: 18, scale: 2}]}
+---
+resolver:
+  id: rates-resolver
+  version: 1
+  status: disabled
+  rules: [{name: all, strategy: {type: path, datasource_id: lake, path: "{{table_name}}"}}]
+"""
+APPEND = """    - {seq: 20, name: more, type: append, arguments: {source: {dataset_id: rates}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("datasets", "project", "expected"),
+    [
+        (DATASETS.replace("  is_default: true\n", ""), PROJECT, ["RESOLVE_001 close.yaml:5"]),
+        (DATASETS.replace("is_default: true", "is_default: true\n  status: disabled"), PROJECT,
+         ["RESOLVE_002 close.yaml:5"]),
+        (DATASETS + RATES, PROJECT + APPEND, ["APPEND_007 close.yaml:14"]),
+        (DATASETS + RATES, PROJECT, []),
+        (DATASETS + RATES.replace("status: disabled", "status: active"), PROJECT + APPEND, []),
+        (DATASETS.replace("  name: GL", "  name: GL\n  resolver_id: nobody"), PROJECT,
+         ["CATALOG_004 datasets.yaml:13"]),
+        (DATASETS.replace("is_default: true", "is_default: maybe"), PROJECT, ["CATALOG_002 datasets.yaml:7"]),
+    ],
+    ids=["none", "disabled default", "disabled source", "not used", "active", "unknown", "with a mistake"],
+)  # fmt: skip
+def test_used_dataset_without_a_resolver_is_told_once(
+    catalog: Path, datasets: str, project: str, expected: list[str]
+) -> None:
+    (catalog / "datasets.yaml").write_text(datasets)
+    (catalog / "close.yaml").write_text(project)
+    for arguments in ((), ("--project", "close")):
+        errors = json.loads(run(catalog, "--format", "json", *arguments).stdout)["errors"]
+        assert [f"{error['code']} {error['file']}:{error['line']}" for error in errors] == expected
+
+
 def test_valid_catalog_as_json_is_only_json(catalog: Path) -> None:
     result = run(catalog, "--format", "json")
     assert (result.exit_code, json.loads(result.stdout)) == (0, {"valid": True, "errors": []})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from airflow_provider_runtime.core.catalog.lookup_conditions import make_relation
 from airflow_provider_runtime.core.errors import Code
 from airflow_provider_runtime.core.expr.checker import Checked, check_tree
 from airflow_provider_runtime.core.expr.datatypes import is_assignable
@@ -12,7 +13,7 @@ from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColum
 from airflow_provider_runtime.core.model.operation import AggregateArguments, AppendOperation
 from airflow_provider_runtime.core.model.schema import DataType
 from airflow_provider_runtime.core.planning.check.checked import CheckedExpression, CheckedOperation, Path, TableUse
-from airflow_provider_runtime.core.planning.check.context import OperationContext, make_relation, make_table_use
+from airflow_provider_runtime.core.planning.check.context import OperationContext, make_table_use
 from airflow_provider_runtime.core.planning.check.grouping import Place, check_aggregations, check_group_by
 from airflow_provider_runtime.core.planning.check.names import suggest_column
 from airflow_provider_runtime.core.planning.check.system_columns import SYSTEM_COLUMN_NAMES

@@ -163,6 +163,12 @@ class CheckedProject:
     """Whether it refers to a document that could not be read."""
 
     @property
+    def read_tables(self) -> tuple[TableUse, ...]:
+        """The tables that a run reads: all but the lookups that no expression uses."""
+        used = {join.table.key for operation in self.operations for join in operation.joins}
+        return tuple(use for use in self.tables if use.role != "lookup" or use.key in used)
+
+    @property
     def ok(self) -> bool:
         """Whether the project has no error."""
         return not any(problem.severity == "error" for problem in self.problems)

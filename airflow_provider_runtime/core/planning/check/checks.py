@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from airflow_provider_runtime.core.catalog.lookup_conditions import make_relation
 from airflow_provider_runtime.core.errors import Code, Problem
 from airflow_provider_runtime.core.expr.checker import Checked, check_expression
 from airflow_provider_runtime.core.expr.datatypes import NUMERIC, common_type
@@ -23,7 +24,6 @@ from airflow_provider_runtime.core.planning.check.checked import (
 from airflow_provider_runtime.core.planning.check.context import (
     ProjectContext,
     drop_followers,
-    make_relation,
     make_table_use,
 )
 from airflow_provider_runtime.core.planning.check.lookups import tell_missing

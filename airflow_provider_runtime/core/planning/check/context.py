@@ -12,14 +12,13 @@ from airflow_provider_runtime.core.errors import Code, Place, Problem
 from airflow_provider_runtime.core.expr.checker import Checked, check_expression
 from airflow_provider_runtime.core.expr.datatypes import is_assignable
 from airflow_provider_runtime.core.expr.problems import ExpressionProblem
-from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
+from airflow_provider_runtime.core.expr.scope import Relation, Scope
 from airflow_provider_runtime.core.model.dataset import Dataset, Table
 from airflow_provider_runtime.core.model.operation import Operation
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.model.schema import DataType
 from airflow_provider_runtime.core.planning.check.checked import CheckedJoin, Path, Role, TableUse
 from airflow_provider_runtime.core.planning.check.datasets import DatasetAnswer
-from airflow_provider_runtime.core.planning.check.system_columns import list_temporal_columns
 from airflow_provider_runtime.core.planning.check.wording import SELECTOR, Wording
 from airflow_provider_runtime.core.planning.check.working import WorkingSchema
 from airflow_provider_runtime.core.planning.resolve.places import WrittenPlaces
@@ -33,13 +32,6 @@ class LookupUse:
 
     relation: Relation
     join: CheckedJoin | None
-
-
-def make_relation(name: str, kind: str, table: Table) -> Relation:
-    """Return a table's columns, temporal ones included, under the name that expressions use."""
-    columns = {name_: ScopeColumn(type_, True) for name_, type_ in list_temporal_columns(table)}
-    columns |= {column.name: ScopeColumn(column.data_type, column.nullable) for column in table.columns}
-    return Relation(name, kind, columns)  # type: ignore[arg-type]
 
 
 @dataclass(slots=True)
@@ -60,12 +52,12 @@ class ProjectContext:
     """Where the outputs so far go."""
     registered: dict[str, int] = field(default_factory=dict)
     """The outputs' seq by the name that they register."""
-    _told: set[tuple[str, Code, str, int, int]] = field(default_factory=set)
+    _told: set[tuple[str, str, int, int]] = field(default_factory=set)
 
     def report_in_selector(self, problem: ExpressionProblem, code: Code, message: str, seq: int | None) -> None:
         """Report a mistake inside a named selector's text, once however often it is used."""
         name = problem.selector or ""
-        key = (name, code, message, problem.start, problem.end)
+        key = (name, problem.message, problem.start, problem.end)
         if key in self._told:
             return
         self._told.add(key)

@@ -1,14 +1,27 @@
-"""The dataset that an output registers, with the schema that the plan gives it."""
+"""Registered datasets: the schema that an output gives one, and the versions that the registry knows."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterable, Iterator
 
-from airflow_provider_runtime.core.catalog.catalog import registered_dataset_id
+from airflow_provider_runtime.core.catalog.catalog import Catalog, registered_dataset_id
+from airflow_provider_runtime.core.catalog.definition import Definition
+from airflow_provider_runtime.core.catalog.needs import (
+    list_lookup_references,
+    list_project_references,
+    walk_references,
+)
 from airflow_provider_runtime.core.model.dataset import Dataset, Table
+from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
 from airflow_provider_runtime.core.model.schema import NULL, Column
 from airflow_provider_runtime.core.planning.check.checked import CheckedProject, WorkingColumn
+from airflow_provider_runtime.core.registry.ports import DatasetVersion, Registry
+
+REGISTRY_FILE = "<registry>"
+"""Where definitions stand that the registry keeps."""
 
 
 def infer_output_schema(checked: CheckedProject, seq: int) -> Dataset | None:
@@ -52,3 +65,27 @@ def _declare(column: WorkingColumn) -> Column:
             nullable=column.nullable,
         )
     return Column(name=column.name, type=kind, nullable=column.nullable)
+
+
+def add_registered_versions(
+    catalog: Catalog, projects: Iterable[Definition[Project]], registry: Registry | None
+) -> Catalog:
+    """Return the catalog with the registry's versions of the registered datasets that projects read."""
+    if registry is None:
+        return catalog
+    found: dict[str, list[Definition[Dataset]]] = {}
+
+    def follow(reference: str) -> Iterator[str]:
+        known = list(catalog.list_dataset_versions(reference))
+        found[reference] = known or [_read_version(entry) for entry in registry.list_versions(reference)]
+        for definition in found[reference]:
+            yield from list_lookup_references(definition.model)
+
+    for _ in walk_references((name for project in projects for name in list_project_references(project.model)), follow):
+        pass
+    return catalog.with_datasets(d for definitions in found.values() for d in definitions if d.file == REGISTRY_FILE)
+
+
+def _read_version(entry: DatasetVersion) -> Definition[Dataset]:
+    content = json.dumps({**entry.definition, "version": entry.version})
+    return Definition.from_model("dataset", Dataset.model_validate_json(content), REGISTRY_FILE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_provider_runtime.core.model.dataset import Table, TemporalMode
+from airflow_provider_runtime.core.model.dataset import TemporalMode
 from airflow_provider_runtime.core.model.schema import BOOLEAN, DATE, INTEGER, STRING, TIMESTAMP, DataType
 from airflow_provider_runtime.core.planning.check.checked import WorkingColumn
 
@@ -28,13 +28,3 @@ def list_system_columns(mode: TemporalMode) -> tuple[WorkingColumn, ...]:
     """Return the system columns of a working dataset whose input has this temporal mode."""
     temporal = _BITEMPORAL if mode == "bitemporal" else _PERIOD
     return tuple(WorkingColumn(name, type_, nullable, "system") for name, type_, nullable in (*_ALWAYS, *temporal))
-
-
-def list_temporal_columns(table: Table) -> tuple[tuple[str, DataType], ...]:
-    """Return the columns that a table's temporal mode brings, under the names that the table gives them."""
-    names = table.temporal_columns
-    if table.temporal_mode == "period":
-        return ((names.period or "_period", STRING),)
-    if table.temporal_mode == "bitemporal":
-        return ((names.from_ or "_period_from", DATE), (names.to or "_period_to", DATE))
-    return ()

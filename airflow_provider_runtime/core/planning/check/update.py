@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from airflow_provider_runtime.core.catalog.lookup_conditions import make_relation
 from airflow_provider_runtime.core.errors import Code
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.datatypes import explain_no_common_type
@@ -11,7 +12,6 @@ from airflow_provider_runtime.core.model.schema import DataType
 from airflow_provider_runtime.core.planning.check.checked import CheckedExpression, CheckedJoin, CheckedOperation, Path
 from airflow_provider_runtime.core.planning.check.context import (
     OperationContext,
-    make_relation,
     make_table_use,
     uses_of,
 )

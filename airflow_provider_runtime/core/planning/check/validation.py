@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,11 +12,12 @@ from airflow_provider_runtime.core.catalog.loader import LoadResult, load_catalo
 from airflow_provider_runtime.core.errors import Place, Problem, ResolveError, raise_problems
 from airflow_provider_runtime.core.model.operation import OutputOperation
 from airflow_provider_runtime.core.model.project import Project
+from airflow_provider_runtime.core.planning.check.adopted import place_in_project
 from airflow_provider_runtime.core.planning.check.checked import CheckedProject
 from airflow_provider_runtime.core.planning.check.project import ProjectChecks, explain_missing_project
-from airflow_provider_runtime.core.planning.resolve.pinning import add_registered_versions
-from airflow_provider_runtime.core.planning.resolve.resolver_choice import choose_resolver
-from airflow_provider_runtime.core.planning.snapshot.used_definitions import find_used_definitions, list_changed
+from airflow_provider_runtime.core.planning.check.registered import add_registered_versions
+from airflow_provider_runtime.core.planning.check.used_definitions import find_used_definitions, list_changed
+from airflow_provider_runtime.core.planning.resolve.resolver_choice import choose_resolver, is_told_by_catalog
 from airflow_provider_runtime.core.registry.ports import Registry
 
 
@@ -46,8 +46,8 @@ def validate_catalog(root: Path, *, project: str | None = None, registry: Regist
     if checked is None:
         return Validation(problems, "")
     model = checked.definition.model
-    changed = _list_changed(loaded.catalog, checked, registry)
-    return Validation(_merge([*problems, *changed]), f"project '{model.name}' version {model.version}")
+    chosen = _check_choices(loaded.catalog, checked, registry)
+    return Validation(_merge([*problems, *chosen]), f"project '{model.name}' version {model.version}")
 
 
 def load_checked_project(root: Path, reference: str) -> CheckedProject:
@@ -84,20 +84,24 @@ def _validate_all(loaded: LoadResult, registry: Registry | None) -> Validation:
     problems = list(loaded.problems)
     for definition in projects:
         checked = checks.check(definition)
-        problems += [*checked.problems, *_list_changed(loaded.catalog, checked, registry)]
+        problems += [*checked.problems, *_check_choices(loaded.catalog, checked, registry)]
     catalog = loaded.catalog
     summary = f"{_count(len(catalog.datasets), 'dataset')}, {_count(len(catalog.projects), 'project')}"
     return Validation(_merge(problems), summary)
 
 
-def _list_changed(catalog: Catalog, checked: CheckedProject, registry: Registry | None) -> list[Problem]:
-    resolvers = []
+def _check_choices(catalog: Catalog, checked: CheckedProject, registry: Registry | None) -> list[Problem]:
+    """Return why tables have no resolver, and which definitions have changed after a run used them."""
+    problems, resolvers = [], []
+    read = {use.key for use in checked.read_tables}
     for use in checked.tables:
-        # A resolver that is missing is told of when a run is resolved.
-        with suppress(ResolveError):
+        try:
             choice = choose_resolver(catalog, checked.definition, use.dataset.model, use.location)
             resolvers += [choice.definition] if choice.definition is not None else []
-    return list_changed(registry, find_used_definitions(catalog, checked, resolvers))
+        except ResolveError as error:
+            if use.key in read and not is_told_by_catalog(catalog, checked.definition, use.dataset.model):
+                problems += [place_in_project(found, checked.definition, use.role) for found in error.problems]
+    return [*problems, *list_changed(registry, find_used_definitions(catalog, checked, resolvers))]
 
 
 def _list_projects(catalog: Catalog) -> list[Definition[Project]]:
@@ -126,12 +130,8 @@ def explain_missing(catalog: Catalog, loaded: LoadResult, reference: str) -> tup
 
 
 def _merge(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Return problems once each: projects meet the same mistake of a dataset, operations that of a named selector."""
-    unique: dict[tuple[str, str | None, int, int], Problem] = {}
-    for problem in problems:
-        place = problem.location
-        unique.setdefault((problem.message, place.file, place.line, place.column), problem)
-    return tuple(unique.values())
+    """Return problems once each: several projects meet the same mistake of a dataset."""
+    return tuple(dict.fromkeys(problems))
 
 
 def choose_needed(loaded: LoadResult, checked: CheckedProject) -> list[Problem]:

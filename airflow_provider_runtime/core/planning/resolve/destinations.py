@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
-from airflow_provider_runtime.core.catalog.definition import Definition
+from airflow_provider_runtime.core.catalog.definition import Definition, Path
 from airflow_provider_runtime.core.errors import DefinitionError, Problem
 from airflow_provider_runtime.core.model.datasource import Datasource
 from airflow_provider_runtime.core.model.operation import Destination, OutputOperation
 from airflow_provider_runtime.core.model.plan import PlanDestination
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.options import drop_option, get_option, merge_options
-from airflow_provider_runtime.core.planning.check.checked import Path
 from airflow_provider_runtime.core.planning.resolve.locations import holds_control, leads_out, make_uri
 from airflow_provider_runtime.core.suggest import suggest
 

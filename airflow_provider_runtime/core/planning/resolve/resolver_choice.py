@@ -7,6 +7,7 @@ from typing import Literal
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
+from airflow_provider_runtime.core.catalog.rules_dataset import is_unknown_resolver
 from airflow_provider_runtime.core.errors import Place, Problem, ResolveError
 from airflow_provider_runtime.core.model.dataset import Dataset
 from airflow_provider_runtime.core.model.project import Project
@@ -28,17 +29,29 @@ class ResolverChoice:
 
 def choose_resolver(catalog: Catalog, project: Definition[Project], dataset: Dataset, place: Place) -> ResolverChoice:
     """Return the dataset's resolver in its highest active version, or raise RESOLVE_001 or RESOLVE_002."""
-    overrides = project.model.resolver_overrides
-    for key in (dataset.id, dataset.name):
-        if key in overrides:
-            where = project.locate("resolver_overrides", key)
-            return _get_resolver(catalog, overrides[key], "project_override", where)
+    override = _find_override(project, dataset)
+    if override is not None:
+        where = project.locate("resolver_overrides", override)
+        return _get_resolver(catalog, project.model.resolver_overrides[override], "project_override", where)
     if dataset.resolver_id is not None:
         return _get_resolver(catalog, dataset.resolver_id, "dataset_resolver", place)
     default = catalog.default_resolver()
     if default is not None:
         return ResolverChoice(default.model.id, default.model.version, "system_default", default)
     raise ResolveError(_report_none(catalog, dataset, place))
+
+
+def is_told_by_catalog(catalog: Catalog, project: Definition[Project], dataset: Dataset) -> bool:
+    """Whether the rules of the catalog have said why a dataset has no resolver: unknown, or with errors of its own."""
+    override = _find_override(project, dataset)
+    identifier = dataset.resolver_id if override is None else project.model.resolver_overrides[override]
+    if identifier is None:
+        return any(kind == "resolver" for kind, _ in catalog.broken)
+    return catalog.is_broken("resolver", identifier) or is_unknown_resolver(catalog, identifier)
+
+
+def _find_override(project: Definition[Project], dataset: Dataset) -> str | None:
+    return next((key for key in (dataset.id, dataset.name) if key in project.model.resolver_overrides), None)
 
 
 def _get_resolver(catalog: Catalog, identifier: str, source: ResolverSource, place: Place) -> ResolverChoice:

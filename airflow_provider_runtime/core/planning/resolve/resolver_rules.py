@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 
-from airflow_provider_runtime.core.catalog.conditions import make_condition_scope
+from airflow_provider_runtime.core.catalog.conditions import check_condition
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.errors import Problem, ResolveError
-from airflow_provider_runtime.core.expr.checker import CheckResult, check_expression
 from airflow_provider_runtime.core.expr.evaluator import Value, evaluate
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.resolver import Resolver
@@ -30,12 +28,6 @@ class RuleMatch:
 
     index: int | None
     trace: tuple[RuleTrace, ...]
-
-
-@lru_cache(maxsize=4096)
-def check_rule_condition(text: str) -> CheckResult:
-    """Check the condition of a rule."""
-    return check_expression(text, make_condition_scope(), expect_boolean=True)
 
 
 def match_rule(
@@ -76,7 +68,7 @@ def _evaluate(
     row: dict[tuple[str | None, str], Value],
     run_timestamp: datetime,
 ) -> tuple[bool, str]:
-    result = check_rule_condition(text)
+    result = check_condition(text)
     if result.expression is None or result.problems:
         raise ResolveError(
             Problem(

@@ -33,10 +33,10 @@ from urllib.request import (
     Request,
 )
 
+from airflow_provider_runtime.core.catalog.templates import render_template
 from airflow_provider_runtime.core.errors import DefinitionError, InfrastructureError, Problem, ResolveError
 from airflow_provider_runtime.core.model.resolver import CatalogStrategy
 from airflow_provider_runtime.core.planning.resolve.resolver_class import Location, show_text
-from airflow_provider_runtime.core.planning.resolve.templates import render_template
 
 CredentialReader = Callable[[str], str]
 """Returns the secret that a reference such as `env://TOKEN` stands for; raises DefinitionError when it cannot."""

@@ -12,6 +12,7 @@ from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.rules_options import find_option_faults
 from airflow_provider_runtime.core.catalog.rules_secrets import FORMAT_NAME, find_secret_word, holds_secret
+from airflow_provider_runtime.core.catalog.templates import make_token_values, render_template
 from airflow_provider_runtime.core.errors import (
     DefinitionError,
     Place,
@@ -36,7 +37,6 @@ from airflow_provider_runtime.core.planning.resolve.locations import (
 from airflow_provider_runtime.core.planning.resolve.resolver_class import holds_login, show_text
 from airflow_provider_runtime.core.planning.resolve.resolver_rules import RuleTrace, match_rule
 from airflow_provider_runtime.core.planning.resolve.resolver_service import CredentialReader, ask_service
-from airflow_provider_runtime.core.planning.resolve.templates import make_token_values, render_template
 from airflow_provider_runtime.core.suggest import suggest
 
 ANY_LEVEL = "any"

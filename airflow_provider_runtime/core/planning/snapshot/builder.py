@@ -13,8 +13,6 @@ from airflow_provider_runtime.core.calendar.periods import PeriodIndex
 from airflow_provider_runtime.core.calendar.run_period import (
     PeriodRules,
     find_strictest,
-    get_project_periods,
-    get_run_period,
     list_period_problems,
 )
 from airflow_provider_runtime.core.catalog.catalog import Catalog
@@ -22,7 +20,6 @@ from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult
 from airflow_provider_runtime.core.catalog.rules_secrets import holds_secret
 from airflow_provider_runtime.core.errors import (
-    Code,
     DefinitionError,
     Problem,
     RuntimeProviderError,
@@ -40,21 +37,22 @@ from airflow_provider_runtime.core.model.plan import (
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID, Resolver
 from airflow_provider_runtime.core.model.snapshot import SNAPSHOT_VERSION
+from airflow_provider_runtime.core.planning.check.adopted import place_in_project
 from airflow_provider_runtime.core.planning.check.checked import CheckedProject, TableUse
 from airflow_provider_runtime.core.planning.check.project import check_runnable
-from airflow_provider_runtime.core.planning.check.registered import infer_output_schema
+from airflow_provider_runtime.core.planning.check.registered import add_registered_versions, infer_output_schema
+from airflow_provider_runtime.core.planning.check.used_definitions import find_used_definitions, list_changed
 from airflow_provider_runtime.core.planning.check.validation import check_needed, explain_missing
 from airflow_provider_runtime.core.planning.resolve.destinations import DEFAULT_SANDBOX
 from airflow_provider_runtime.core.planning.resolve.locations import make_uri
-from airflow_provider_runtime.core.planning.resolve.pinning import (
-    Pin,
-    add_registered_versions,
-    pin_table,
-    report_unregistered,
-)
 from airflow_provider_runtime.core.planning.resolve.replaced_sources import list_replaced_sources
 from airflow_provider_runtime.core.planning.resolve.resolver_choice import ResolverChoice, choose_resolver
 from airflow_provider_runtime.core.planning.resolve.resolver_service import CredentialReader
+from airflow_provider_runtime.core.planning.resolve.run_period import (
+    get_project_day,
+    get_project_periods,
+    get_run_period,
+)
 from airflow_provider_runtime.core.planning.resolve.slices import locate_slices
 from airflow_provider_runtime.core.planning.resolve.tables import ResolveContext, ResolvedTable, resolve_table
 from airflow_provider_runtime.core.planning.snapshot.choices import (
@@ -72,7 +70,11 @@ from airflow_provider_runtime.core.planning.snapshot.compile import (
     resolve_destinations,
 )
 from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
-from airflow_provider_runtime.core.planning.snapshot.used_definitions import find_used_definitions, list_changed
+from airflow_provider_runtime.core.planning.snapshot.pinning import (
+    Pin,
+    pin_table,
+    report_unregistered,
+)
 from airflow_provider_runtime.core.registry.ports import Registry
 from spark_jobs.contract.codes import get_family
 
@@ -112,7 +114,7 @@ Locate = Callable[[LocationRequest, tuple[PlanLocation, ...]], tuple[PlanLocatio
 
 
 def build_snapshot(
-    catalog: Catalog | LoadResult,
+    loaded: LoadResult,
     project_ref: str,
     period: str,
     options: ResolveOptions | None = None,
@@ -123,10 +125,9 @@ def build_snapshot(
 ) -> Snapshot:
     """Return the snapshot of a project's run for a period; everything that is wrong is raised at once.
 
-    Of what is wrong in a catalog as it was loaded, only the problems that this project needs to see are raised.
+    Of what is wrong in the catalog, only the problems that this project needs to see are raised.
     """
     options = options or ResolveOptions()
-    loaded = LoadResult(catalog) if isinstance(catalog, Catalog) else catalog
     definition = loaded.catalog.find_project(project_ref, options.version)
     if definition is None:
         problems = explain_missing(loaded.catalog, loaded, project_ref)
@@ -181,7 +182,8 @@ class _Builder:
         used = compiled.used_tables if compiled else frozenset(use.key for use in checked.tables)
         choices = self._choose_all(checked, context, used)
         definitions = find_used_definitions(self.catalog, checked, self.resolvers.values())
-        self.problems += [_adopt(found, self.definition) for found in list_changed(self.registry, definitions)]
+        changed = list_changed(self.registry, definitions)
+        self.problems += [place_in_project(found, self.definition) for found in changed]
         self._check_credentials(choices, destinations)
         read = {key: choice for key, choice in choices.items() if key in used}
         self._check_replaced(read, destinations, context.period)
@@ -215,7 +217,7 @@ class _Builder:
         raise_problems(ordered)
 
     def _collect(self, error: RuntimeProviderError, role: str = "") -> None:
-        self.problems += [_adopt(problem, self.definition, role) for problem in error.problems]
+        self.problems += [place_in_project(problem, self.definition, role) for problem in error.problems]
 
     # Status and period
 
@@ -232,8 +234,9 @@ class _Builder:
             self._collect(error)
             return None
         rules = PeriodRules(self.options.allow_closed, self.options.require_begun, self.options.require_ended)
-        found = list_period_problems(index, period, rules, registry=self.registry, today=run_timestamp.date())
-        self.problems += [_adopt(problem, self.definition) for problem in found]
+        today = get_project_day(self.definition.model, run_timestamp)
+        found = list_period_problems(index, period, rules, registry=self.registry, today=today)
+        self.problems += [place_in_project(problem, self.definition) for problem in found]
         return ResolveContext(
             self.catalog,
             self.definition.model.name,
@@ -339,7 +342,7 @@ class _Builder:
             return
         locations = [location for choice in read.values() for location in choice.resolved.locations]
         found = list_replaced_sources(self.definition, destinations, locations, period.identifier, self.catalog.root)
-        self.problems += [_adopt(problem, self.definition) for problem in found]
+        self.problems += [place_in_project(problem, self.definition) for problem in found]
 
     # Credentials
 
@@ -360,7 +363,7 @@ class _Builder:
             if reference and not reference.startswith("env://"):
                 message = f"the credential '{reference}' cannot work in cluster mode"
                 hint = "use env://VARIABLE, a variable of the cluster's own secrets, or deploy mode client"
-                self.problems.append(_adopt(Problem("CATALOG_004", message, hint, place), self.definition))
+                self.problems.append(place_in_project(Problem("CATALOG_004", message, hint, place), self.definition))
 
     # The document
 
@@ -400,14 +403,3 @@ def make_store_uri(store: str) -> str:
 def _to_utc(moment: datetime) -> datetime:
     aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     return aware.replace(microsecond=0)
-
-
-def _adopt(problem: Problem, project: Definition[Project], role: str = "") -> Problem:
-    """Return a problem as the project tells it: appends have codes of their own, and a place is always there."""
-    if role == "append" and problem.code.startswith(("RESOLVE_", "DATA_001")):
-        code: Code = "APPEND_007" if problem.code.startswith("RESOLVE_") else "APPEND_008"
-        problem = replace(problem, code=code, message=f"{problem.code}: {problem.message}")
-    if problem.location.file is None:
-        place = project.locate()
-        problem = problem.at(file=place.file, line=place.line, column=place.column, source_line=place.source_line)
-    return problem if problem.location.project else problem.at(project=project.model.name)

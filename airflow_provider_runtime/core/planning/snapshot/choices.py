@@ -9,9 +9,9 @@ from typing import Any
 from airflow_provider_runtime.core.catalog.rules_secrets import find_secret_word, holds_secret
 from airflow_provider_runtime.core.model.base import PlainValue
 from airflow_provider_runtime.core.model.plan import PlanColumn, PlanTable, PlanTemporal
-from airflow_provider_runtime.core.planning.resolve.pinning import Pin
 from airflow_provider_runtime.core.planning.resolve.resolver_choice import ResolverChoice
 from airflow_provider_runtime.core.planning.resolve.tables import ResolvedTable
+from airflow_provider_runtime.core.planning.snapshot.pinning import Pin
 from airflow_provider_runtime.core.registry.ports import UsedDefinition
 
 HIDDEN = "***"

@@ -11,6 +11,7 @@ from airflow_provider_runtime.core.catalog.definition import format_path
 from airflow_provider_runtime.core.errors import Place
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.spark_sql import compile_equalities, compile_sql
+from airflow_provider_runtime.core.model.dataset import list_temporal_columns
 from airflow_provider_runtime.core.model.operation import OutputOperation
 from airflow_provider_runtime.core.model.plan import (
     PlanAggregate,
@@ -36,7 +37,6 @@ from airflow_provider_runtime.core.planning.check.checked import (
     WorkingColumn,
 )
 from airflow_provider_runtime.core.planning.check.origins import find_origins
-from airflow_provider_runtime.core.planning.check.system_columns import list_temporal_columns
 from airflow_provider_runtime.core.planning.resolve.destinations import resolve_destination
 
 

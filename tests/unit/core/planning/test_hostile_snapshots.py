@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from airflow_provider_runtime.cli.local_run import list_credential_refs
 from airflow_provider_runtime.cli.run_summary import print_plan
-from airflow_provider_runtime.core.calendar.run_period import list_problems_since
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.errors import RuntimeProviderError, SnapshotError
 from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
+from airflow_provider_runtime.core.planning.snapshot.settings import list_problems_since
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
 from airflow_provider_runtime.core.runs.life import begin_attempt, finish_attempt, public_report
 from spark_jobs.errors import JobError

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from airflow_provider_runtime.core.calendar.periods import make_period_index
+from airflow_provider_runtime.core.catalog.templates import make_token_values, render_template
 from airflow_provider_runtime.core.errors import ResolveError
 from airflow_provider_runtime.core.model.period import GREGORIAN
 from airflow_provider_runtime.core.planning.resolve.locations import check_relative_path
 from airflow_provider_runtime.core.planning.resolve.resolver_class import Location, ResolveRequest
-from airflow_provider_runtime.core.planning.resolve.templates import make_token_values, render_template
 from tests.unit.core.planning.resolve_builder import (
     CONVERT,
     MONTHLY,

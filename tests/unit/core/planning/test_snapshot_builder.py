@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -205,6 +205,19 @@ def test_period_not_begun_or_not_ended_is_refused_when_asked(
         assert [problem.code for problem in list_problems(RESOLVER, write_project(), options=options)] == [code]
 
 
+@pytest.mark.parametrize(
+    ("timezone", "first_second"),
+    [("Asia/Tokyo", datetime(2026, 1, 31, 15, tzinfo=UTC)), ("America/New_York", datetime(2026, 2, 1, 5, tzinfo=UTC))],
+)
+def test_period_ends_by_the_clock_of_the_schedule(timezone: str, first_second: datetime) -> None:
+    project = write_project(airflow=f"{{timezone: {timezone}}}")
+    after = replace(OPTIONS, run_timestamp=first_second, require_ended=True)
+    before = replace(after, run_timestamp=first_second - timedelta(seconds=1))
+
+    resolve(RESOLVER, project, options=after)
+    assert [problem.code for problem in list_problems(RESOLVER, project, options=before)] == ["PERIOD_004"]
+
+
 def test_period_status_is_the_stricter_of_file_and_registry() -> None:
     calendar = """
 calendar:
@@ -337,9 +350,9 @@ def test_locations_served_still_follow_the_rules_of_the_catalog() -> None:
 
 def test_catalog_that_was_loaded_can_be_resolved_without_its_problems() -> None:
     loaded = load(RESOLVER, write_project())
-    assert build_snapshot(loaded.catalog, "p1", "2026-01", OPTIONS).sha256 == resolve(RESOLVER, write_project()).sha256
+    assert build_snapshot(loaded, "p1", "2026-01", OPTIONS).sha256 == resolve(RESOLVER, write_project()).sha256
     with pytest.raises(RuntimeProviderError):
-        build_snapshot(loaded.catalog, "p1", "2026-01", replace(OPTIONS, version=9))
+        build_snapshot(loaded, "p1", "2026-01", replace(OPTIONS, version=9))
 
 
 @pytest.mark.parametrize("holder", ["2026", "2026-Q1"])

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
-from airflow_provider_runtime.core.catalog.definition import Definition
-from airflow_provider_runtime.core.catalog.needs import (
-    list_lookup_references,
-    list_project_references,
-    walk_references,
-)
 from airflow_provider_runtime.core.errors import Code, Problem
-from airflow_provider_runtime.core.model.dataset import Dataset
-from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.check.checked import TableUse
+from airflow_provider_runtime.core.planning.check.registered import REGISTRY_FILE
 from airflow_provider_runtime.core.registry.ports import DatasetVersion, Registry
-
-REGISTRY_FILE = "<registry>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,30 +20,6 @@ class Pin:
     reason: str
     is_registered: bool = False
     registered: DatasetVersion | None = None
-
-
-def add_registered_versions(
-    catalog: Catalog, projects: Iterable[Definition[Project]], registry: Registry | None
-) -> Catalog:
-    """Return the catalog with the registry's versions of the registered datasets that projects read."""
-    if registry is None:
-        return catalog
-    found: dict[str, list[Definition[Dataset]]] = {}
-
-    def follow(reference: str) -> Iterator[str]:
-        known = list(catalog.list_dataset_versions(reference))
-        found[reference] = known or [_read_version(entry) for entry in registry.list_versions(reference)]
-        for definition in found[reference]:
-            yield from list_lookup_references(definition.model)
-
-    for _ in walk_references((name for project in projects for name in list_project_references(project.model)), follow):
-        pass
-    return catalog.with_datasets(d for definitions in found.values() for d in definitions if d.file == REGISTRY_FILE)
-
-
-def _read_version(entry: DatasetVersion) -> Definition[Dataset]:
-    content = json.dumps({**entry.definition, "version": entry.version})
-    return Definition.from_model("dataset", Dataset.model_validate_json(content), REGISTRY_FILE)
 
 
 def pin_table(use: TableUse, catalog: Catalog, registry: Registry | None, *, offline: bool = False) -> Pin:
