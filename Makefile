@@ -2,10 +2,10 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: help setup lock demo ui docs test check bench chaos format clean
+.PHONY: help setup lock demo ui docs test test-fast check bench chaos format clean
 
 help:            ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/.ready  ## make .venv from the lock, and find or install Java
 
@@ -26,6 +26,9 @@ docs: setup      ## write the generated parts of docs/
 
 test: setup      ## all tests but the long ones, fast ones first
 	@bash scripts/with_java bash scripts/test
+
+test-fast: setup ## unit and contract tests
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not chaos" tests/unit tests/contract
 
 check: setup     ## format, lint, types, import contracts, dead code
 	@bash scripts/check

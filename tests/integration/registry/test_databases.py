@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import time
 from multiprocessing.queues import Queue
 
 import pytest
@@ -86,11 +85,10 @@ def test_newer_schema_is_a_clear_error(url: str) -> None:
         open_registry(url)
 
 
-def test_current_registry_opens_in_milliseconds(url: str) -> None:
+def test_current_registry_opens_without_a_migration(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     open_registry(url)
-    started = time.perf_counter()
+    monkeypatch.setattr("alembic.command.upgrade", lambda *_: pytest.fail("it was migrated again"))
     open_registry(url)
-    assert time.perf_counter() - started < 0.5
 
 
 def test_database_that_is_down_is_a_coded_error_without_the_password() -> None:

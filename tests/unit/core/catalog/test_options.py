@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from airflow_provider_runtime.core.catalog.rules_options import find_option_faults
@@ -40,10 +38,9 @@ def test_login_in_a_url_is_a_secret(value: str) -> None:
 
 
 @pytest.mark.parametrize("part", ["//a:", "//", "jdbc:oracle:thin:", "jdbc:oracle:a:b/", "a=", "key"])
-def test_secret_is_looked_for_in_a_time_that_grows_with_the_text(part: str) -> None:
-    began = time.monotonic()
-    holds_secret(part * 50_000)
-    assert time.monotonic() - began < 2
+def test_secret_is_looked_for_once_in_a_long_text(part: str) -> None:
+    """Where a pattern goes back and forth, this runs into the limit of all tests."""
+    holds_secret(part * 200_000)
 
 
 @pytest.mark.parametrize(
