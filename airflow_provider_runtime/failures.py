@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_provider_runtime.core.errors import (
-    Place,
-    Problem,
     RuntimeProviderError,
     get_error_class,
 )
 from airflow_provider_runtime.core.rendering import render_problems
-from spark_jobs.contract.codes import find_code
+from spark_jobs.contract.report import ErrorReport, Report
 
 
 def to_airflow_error(error: RuntimeProviderError) -> AirflowException:
@@ -34,20 +31,7 @@ def translate_errors() -> Iterator[None]:
         raise to_airflow_error(error) from None
 
 
-def read_job_error(document: Mapping[str, Any]) -> RuntimeProviderError:
+def make_job_error(report: Report) -> RuntimeProviderError:
     """Return the error that a job's report tells of."""
-    code = find_code(document.get("code")) or "INFRA_001"
-    problem = Problem(
-        code=code,
-        message=str(document.get("message") or "the job failed without saying why"),
-        hint=document.get("hint"),
-        location=Place(
-            file=document.get("file"),
-            line=int(document.get("line") or 1),
-            column=int(document.get("column") or 1),
-            project=document.get("project"),
-            operation_seq=document.get("operation_seq"),
-            field=document.get("field"),
-        ),
-    )
-    return get_error_class(code)(problem)
+    problem = (report.error or ErrorReport()).to_problem()
+    return get_error_class(problem.code)(problem)

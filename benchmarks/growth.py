@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
+    from spark_jobs.contract.snapshot import Snapshot
 
 CLOSE = Path(__file__).with_name("close") / "catalog.yaml"
 PERIODS = 12
@@ -115,15 +115,13 @@ class Session:
     def time(self, operations: Operations, rounds: int) -> float:
         """Return the best time of a project, from the loaded catalog to the published outputs."""
         from spark_jobs.run_project import run_snapshot
-        from spark_jobs.snapshot import parse_snapshot
 
         resolve = self.load(operations)
         best = float("inf")
         for _ in range(rounds):
             begin = time.time()
             snapshot = resolve()
-            parsed = parse_snapshot(snapshot.content, snapshot.sha256)
-            report = run_snapshot(self.spark, parsed, int(begin * 1000), progress=lambda _: None)
+            report = run_snapshot(self.spark, snapshot, int(begin * 1000), progress=lambda _: None)
             if report.error is not None:
                 raise SystemExit(f"{report.error.code}: {report.error.message}")
             best = min(best, time.time() - begin)

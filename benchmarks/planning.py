@@ -25,8 +25,8 @@ from spark_jobs.sinks.memory import MemorySinks
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from spark_jobs.contract.plan import OutputOperation
     from spark_jobs.sinks.protocol import StagedOutput
-    from spark_jobs.snapshot import OutputOperation
 
 FEW_ROWS = 1000
 
@@ -56,13 +56,12 @@ def time_engine(session: Session, operations: Operations) -> float:
     Rows are put at rest on the way when a plan grows deep: with few rows this costs what the operations cost.
     """
     from spark_jobs.rows.executor import execute
-    from spark_jobs.snapshot import parse_snapshot
 
     snapshot = session.load(operations)()
     sinks = PlanningSinks()
     begin = time.time()
     with suppress(JobError):
-        execute(session.spark, parse_snapshot(snapshot.content, snapshot.sha256), sinks)
+        execute(session.spark, snapshot, sinks)
     assert sinks.has_planned
     return time.time() - begin
 

@@ -7,14 +7,14 @@ the failing fragment back, and so an overflow on a cluster is told at the line o
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from spark_jobs.contract import problems
 from spark_jobs.contract.codes import Code, get_family
+from spark_jobs.contract.sql import quote_text
 from spark_jobs.redaction import redact
 
-MARK_PATTERN = re.compile(r"/\*@(?P<mark>[^#*]+?)(?:#(?P<column>[^*]+))?\*/")
 RAISED_PREFIX = "@runtime:"
 
 
@@ -94,14 +94,7 @@ def raise_sql(code: Code, message_sql: str, *, mark: str, column: str | None = N
     return f"raise_error(concat({quote_text(RAISED_PREFIX + head)}, {message_sql}))"
 
 
-def quote_text(value: str) -> str:
-    """Return a text as a Spark SQL literal."""
-    escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\0", "\\0")
-    return f"'{escaped}'"
-
-
 def shorten(text: str, limit: int = 200) -> str:
     """Return a text on one line and of bounded length, control characters replaced and secrets hidden."""
     # Secrets first: what is cut or replaced is not recognised any more.
-    line = "".join(character if character.isprintable() else " " for character in redact(text))
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return problems.shorten(redact(text), limit)

@@ -17,23 +17,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from spark_jobs.contract.addresses import is_local
 from spark_jobs.contract.codes import EXIT_INFRASTRUCTURE
+from spark_jobs.contract.report import Report
+from spark_jobs.contract.snapshot import MAX_SNAPSHOT_BYTES, Snapshot, UnreadableSnapshotError, parse_snapshot
 from spark_jobs.credentials import read_options
 from spark_jobs.errors import JobError, shorten
-from spark_jobs.report import Report, make_error_reports, write_report
+from spark_jobs.report import make_error_reports, write_report
 from spark_jobs.rows.executor import execute
 from spark_jobs.sinks.publish import Publication
-from spark_jobs.snapshot import Snapshot, parse_snapshot
 from spark_jobs.spark.jvm import is_jvm_alive
 from spark_jobs.spark.session import START_SETTINGS, configure_session, require_server
-from spark_jobs.spark.storage import is_local, open_storage
+from spark_jobs.spark.storage import open_storage
 from spark_jobs.spark.translation import translate
 from spark_jobs.submitter import require_submitter
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from spark_jobs.report import OperationReport
+    from spark_jobs.contract.report import OperationReport
 
 Progress = Callable[[str], None]
 LONGEST_LINE = 2000
@@ -45,11 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     spark: SparkSession | None = None
     signal.signal(signal.SIGTERM, _stop_on_signal)
     try:
-        content = _read_local(options.snapshot)
-        snapshot = parse_snapshot(content, options.sha256) if content is not None else None
+        # A local snapshot is read before Spark is started, so that a wrong one fails at once.
+        snapshot = read_snapshot(options.snapshot, options.sha256) if is_local(options.snapshot) else None
         spark = _start_session(snapshot)
         if snapshot is None:
-            snapshot = parse_snapshot(_read(options.snapshot, spark), options.sha256)
+            snapshot = read_snapshot(options.snapshot, options.sha256, spark)
         report = run_snapshot(spark, snapshot, options.attempt, before_publish=require_submitter)
     except JobError as error:
         report = _make_failure(options.sha256, options.attempt, error, None)
@@ -154,18 +156,21 @@ def _start_session(snapshot: Snapshot | None) -> SparkSession:
         raise JobError("INFRA_001", f"Spark did not start: {reason}", hint="see the log of the driver") from failure
 
 
-def _read_local(uri: str) -> bytes | None:
-    """Return a local snapshot before Spark is started, so that a wrong one fails at once."""
-    return _read(uri, None) if is_local(uri) else None
-
-
-def _read(uri: str, spark: SparkSession | None) -> bytes:
+def read_snapshot(uri: str, sha256: str, spark: SparkSession | None = None) -> Snapshot:
+    """Return the snapshot at an address that this machine, or the session, can read; SNAPSHOT_001 when it cannot be."""
     try:
-        return open_storage(uri, spark).read_bytes(uri)
+        content = open_storage(uri, spark).read_bytes(uri, MAX_SNAPSHOT_BYTES)
     except OSError as failure:
         reason = failure.strerror or str(failure)
         hint = "check the address; the file may have been removed"
         raise JobError("SNAPSHOT_001", f"the snapshot {uri} cannot be read: {reason}", hint=hint) from failure
+    if len(content) > MAX_SNAPSHOT_BYTES:
+        message = f"{uri} is larger than {MAX_SNAPSHOT_BYTES >> 20} MiB: it is not a snapshot"
+        raise JobError("SNAPSHOT_001", message, hint="name a snapshot's file")
+    try:
+        return parse_snapshot(content, sha256)
+    except UnreadableSnapshotError as failure:
+        raise JobError("SNAPSHOT_001", str(failure), hint=failure.hint) from failure
 
 
 def _explain(failure: Exception, snapshot: Snapshot, spark: SparkSession) -> JobError:

@@ -5,34 +5,32 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_runtime.core.errors import (
-    Place,
     Problem,
     RuntimeProviderError,
-    SnapshotError,
-    get_error_class,
 )
-from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
 from airflow_provider_runtime.core.registry.ports import Attempt, Registration, Registry
 from airflow_provider_runtime.core.runs.life import (
     begin_attempt,
     check_attempt,
+    describe_error,
     fail_attempt,
     finish_attempt,
     keep_alive,
     public_report,
 )
-from spark_jobs.contract.codes import find_code
+from spark_jobs.contract.plan import Plan
+from spark_jobs.contract.report import ErrorReport, Report
+from spark_jobs.contract.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from spark_jobs.snapshot import Snapshot as JobSnapshot
 
 Progress = Callable[[str], None]
 
@@ -63,8 +61,6 @@ def make_failed_result(
     period: str, error: RuntimeProviderError, snapshot: Snapshot | None = None, *, cut_short: bool = False
 ) -> RunResult:
     """Return the result of a run that failed before or after Spark did its part."""
-    problem = error.problems[0]
-    place = problem.location
     report: dict[str, Any] = {
         "run_id": snapshot.run_id if snapshot else None,
         "status": "failed",
@@ -72,17 +68,7 @@ def make_failed_result(
         "operations": [],
         "outputs": [],
         "timings": {},
-        "error": {
-            "code": problem.code,
-            "message": problem.message,
-            "hint": problem.hint,
-            "file": place.file,
-            "line": place.line,
-            "column": place.column,
-            "project": place.project,
-            "operation_seq": place.operation_seq,
-            "field": place.field,
-        },
+        "error": asdict(describe_error(error)),
     }
     return RunResult(period, report, problems=error.problems, snapshot=snapshot, cut_short=cut_short)
 
@@ -112,22 +98,15 @@ class LocalRunner:
     def execute(self, snapshot: Snapshot, snapshot_uri: str) -> RunResult:
         """Execute a snapshot under a lease of its own, and register what it wrote."""
         started = time.monotonic()
-        job_snapshot = _parse(snapshot)
-        attempt = begin_attempt(
-            self.registry,
-            snapshot.document,
-            snapshot.sha256,
-            snapshot_uri=snapshot_uri,
-            allow_closed=self.allow_closed,
-        )
+        attempt = begin_attempt(self.registry, snapshot, snapshot_uri=snapshot_uri, allow_closed=self.allow_closed)
         try:
-            return self._execute(snapshot, job_snapshot, snapshot_uri, attempt, started)
+            return self._execute(snapshot, snapshot_uri, attempt, started)
         except BaseException as error:
             self._record_failure(attempt, error)
             raise
 
     def _record_failure(
-        self, attempt: Attempt, error: Mapping[str, Any] | BaseException, report: Mapping[str, Any] | None = None
+        self, attempt: Attempt, error: ErrorReport | BaseException, report: Report | None = None
     ) -> None:
         try:
             fail_attempt(self.registry, attempt, error, report)
@@ -135,14 +114,12 @@ class LocalRunner:
             # What stopped the run matters more; the lease ends with this process.
             self.progress(f"the failure could not be recorded: {unrecorded}")
 
-    def _execute(
-        self, snapshot: Snapshot, job_snapshot: JobSnapshot, uri: str, attempt: Attempt, started: float
-    ) -> RunResult:
+    def _execute(self, snapshot: Snapshot, uri: str, attempt: Attempt, started: float) -> RunResult:
         from spark_jobs.errors import JobError
         from spark_jobs.run_project import run_snapshot
 
         lost: list[RuntimeProviderError] = []
-        fill_credentials(snapshot.document)
+        fill_credentials(snapshot.plan)
         spark = self.spark
 
         def stop(error: RuntimeProviderError) -> None:
@@ -158,19 +135,15 @@ class LocalRunner:
                 raise JobError(problem.code, problem.message, hint=problem.hint) from error
 
         with keep_alive(self.registry, attempt, stop):
-            job_report = run_snapshot(
-                spark, job_snapshot, attempt.token, progress=self.progress, before_publish=check
-            ).to_dict()
-        succeeded = job_report["status"] == "succeeded"
-        cut_short = bool(job_report["outputs"] if succeeded else job_report.get("cut_short"))
-        if not succeeded and not lost:
-            job_error = read_job_error(job_report, snapshot)
-            self._record_failure(attempt, job_report["error"], job_report)
-            result = public_report(job_report, ())
+            report = run_snapshot(spark, snapshot, attempt.token, progress=self.progress, before_publish=check)
+        cut_short = bool(report.outputs) if report.succeeded else report.cut_short
+        if report.error is not None and not lost:
+            problem = report.error.to_problem(snapshot.project.name)
+            self._record_failure(attempt, report.error, report)
             return RunResult(
-                snapshot.period_identifier,
-                result,
-                problems=job_error.problems,
+                snapshot.period.identifier,
+                public_report(report, ()),
+                problems=(problem,),
                 snapshot=snapshot,
                 cut_short=cut_short,
                 of_job=True,
@@ -178,47 +151,20 @@ class LocalRunner:
         try:
             if lost:
                 raise lost[0]
-            registrations = finish_attempt(self.registry, attempt, snapshot.document, job_report)
+            registrations = finish_attempt(self.registry, attempt, snapshot, report)
         except RuntimeProviderError as error:
             if not cut_short:
                 raise
             self._record_failure(attempt, error)
-            return make_failed_result(snapshot.period_identifier, error, snapshot, cut_short=cut_short)
-        report = public_report(job_report, registrations)
-        report["timings"]["total_seconds"] = round(time.monotonic() - started, 3)
-        rows_in = job_report.get("rows_in")
-        return RunResult(snapshot.period_identifier, report, registrations, (), snapshot, uri, rows_in)
+            return make_failed_result(snapshot.period.identifier, error, snapshot, cut_short=cut_short)
+        public = public_report(report, registrations)
+        public["timings"]["total_seconds"] = round(time.monotonic() - started, 3)
+        return RunResult(snapshot.period.identifier, public, registrations, (), snapshot, uri, report.rows_in)
 
 
-def _parse(snapshot: Snapshot) -> JobSnapshot:
-    """Return the snapshot as the job reads it, before anything is done for it."""
-    from spark_jobs.errors import JobError
-    from spark_jobs.snapshot import parse_snapshot
-
-    try:
-        return parse_snapshot(snapshot.content, snapshot.sha256)
-    except JobError as error:
-        raise SnapshotError(Problem(error.code, error.message, error.hint)) from error
-
-
-def read_job_error(report: Mapping[str, Any], snapshot: Snapshot) -> RuntimeProviderError:
-    """Return the job's error as one of ours, pointing at the YAML that it comes from."""
-    error = report["error"]
-    location = Place(
-        file=error.get("file"),
-        line=error.get("line") or 1,
-        column=error.get("column") or 1,
-        project=error.get("project") or snapshot.document["project"]["name"],
-        operation_seq=error.get("operation_seq"),
-        field=error.get("field"),
-    )
-    problem = Problem(find_code(error["code"]) or "INFRA_001", str(error["message"]), error.get("hint"), location)
-    return get_error_class(problem.code)(problem)
-
-
-def fill_credentials(document: Mapping[str, Any]) -> None:
+def fill_credentials(plan: Plan) -> None:
     """Put what `airflow://` references of a snapshot stand for where the job looks for it: the environment."""
-    references = sorted(ref for ref in list_credential_refs(document) if ref.startswith("airflow://"))
+    references = [ref for ref in plan.list_credential_refs() if ref.startswith("airflow://")]
     if not references:
         return
     from airflow_provider_runtime.hooks.credentials import read_airflow_credential
@@ -226,11 +172,3 @@ def fill_credentials(document: Mapping[str, Any]) -> None:
 
     for ref in references:
         os.environ[credential_variable(ref)] = read_airflow_credential(ref)
-
-
-def list_credential_refs(document: Mapping[str, Any]) -> set[str]:
-    """Return every credential reference of a snapshot's plan."""
-    plan = document["plan"]
-    locations = [location for table in plan["tables"].values() for location in table["locations"]]
-    destinations = [operation["destination"] for operation in plan["operations"] if operation["type"] == "output"]
-    return {place["credential_ref"] for place in (*locations, *destinations) if place.get("credential_ref")}

@@ -15,7 +15,7 @@ from airflow_provider_runtime.cli.parameters import Day, Moment
 from airflow_provider_runtime.core.registry.ports import Registry
 
 if TYPE_CHECKING:
-    from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
+    from spark_jobs.contract.snapshot import Snapshot
 
 
 @click.command("resolve")

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from airflow_provider_runtime.cli.local_run import LocalRunner, RunResult
     from airflow_provider_runtime.core.catalog.loader import LoadResult
-    from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
     from airflow_provider_runtime.core.registry.ports import Registry
+    from spark_jobs.contract.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,14 +215,14 @@ def _check_calendar(catalog: Path, snapshot: Snapshot, *, allow_closed: bool) ->
     """Raise PERIOD_002 when the calendar's file has closed or locked the period since the snapshot was made."""
     from airflow_provider_runtime.core.catalog.loader import load_catalog
     from airflow_provider_runtime.core.errors import raise_problems
-    from airflow_provider_runtime.core.planning.snapshot.settings import get_calendar_name, list_problems_since
+    from airflow_provider_runtime.core.planning.snapshot.later_run import list_problems_since
 
-    loaded, name = load_catalog(catalog), get_calendar_name(snapshot.document)
+    loaded, name = load_catalog(catalog), snapshot.plan.settings.calendar
     if loaded.catalog.find_calendar(name) is None and (
         not catalog.is_dir() or loaded.catalog.is_broken("calendar", name)
     ):
         raise_problems(loaded.problems)
-    raise_problems(list_problems_since(loaded.catalog, snapshot.document, allow_closed=allow_closed))
+    raise_problems(list_problems_since(loaded.catalog, snapshot, allow_closed=allow_closed))
 
 
 def _run_snapshot(
@@ -239,7 +239,7 @@ def _run_snapshot(
             _check_calendar(catalog, snapshot, allow_closed=runner.allow_closed)
         result = runner.execute(snapshot, uri)
     except RuntimeProviderError as error:
-        result = make_failed_result(snapshot.period_identifier if snapshot else "", error, snapshot)
+        result = make_failed_result(snapshot.period.identifier if snapshot else "", error, snapshot)
     print_result(result, None)
     return [result]
 

@@ -16,9 +16,10 @@ from airflow_provider_runtime.cli.tables import print_table
 from airflow_provider_runtime.core.catalog.source_text import SourceText
 from airflow_provider_runtime.core.errors import Problem
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
-from airflow_provider_runtime.core.planning.resolve.locations import hide_control_characters, unescape_pattern
-from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
+from airflow_provider_runtime.core.planning.resolve.locations import hide_control_characters
 from airflow_provider_runtime.core.rendering import render_problems
+from spark_jobs.contract.plan import OutputOperation
+from spark_jobs.contract.snapshot import DatasetPin, Snapshot
 
 
 def print_result(result: RunResult, catalog: Path | None) -> None:
@@ -31,14 +32,14 @@ def print_result(result: RunResult, catalog: Path | None) -> None:
         click.echo(render_problems(shown, wants_color(sys.stderr)), err=True, color=True)
         return
     assert result.snapshot is not None
-    document = result.snapshot.document
-    name, version = hide_control_characters(document["project"]["name"]), document["project"]["version"]
+    snapshot = result.snapshot
+    name, version = hide_control_characters(snapshot.project.name), snapshot.project.version
     seconds = result.report["timings"].get("total_seconds", 0)
     rows_in = "" if result.rows_in is None else f", {result.rows_in} rows in"
     click.echo(f"{name} version {version}, period {result.period}: succeeded in {seconds:.1f} s{rows_in}")
     _print_operations(result.report["operations"])
     _print_outputs(result.report["outputs"])
-    _print_pins(document)
+    _print_pins(snapshot)
     click.echo(hide_control_characters(f"run {result.report['run_id']}, snapshot {result.snapshot_uri}"))
 
 
@@ -67,52 +68,48 @@ def _print_outputs(outputs: Sequence[Mapping[str, Any]]) -> None:
         print_table(("seq", "output", "rows", "registered as"), rows, empty="")
 
 
-def _print_pins(document: Mapping[str, Any]) -> None:
-    pins, plan = document["resolver_snapshot"], document["plan"]
+def _print_pins(snapshot: Snapshot) -> None:
+    pins, plan = snapshot.resolver_snapshot, snapshot.plan
     # The id of a registered dataset is computed from its name, and tells nobody anything.
     names = {
-        table["dataset_id"]: plan["settings"]["trace"][key]["dataset"]
-        for key, table in plan["tables"].items()
-        if key in plan.get("settings", {}).get("trace", {})
+        table.dataset_id: plan.settings.trace[key].dataset
+        for key, table in plan.tables.items()
+        if key in plan.settings.trace
     }
 
-    def name(pin: Mapping[str, Any], key: str) -> str:
-        identifier = str(pin[key])
-        return names.get(identifier, identifier) if pin["resolver_id"] == REGISTRY_RESOLVER_ID else identifier
+    def name(identifier: str, resolver_id: str) -> str:
+        return names.get(identifier, identifier) if resolver_id == REGISTRY_RESOLVER_ID else identifier
 
-    rows = [("input", "", name(pins, "input_dataset_id"), pins["input_dataset_version"], pins["resolver_id"])]
-    for kind in ("lookup", "join", "append"):
-        for pin in pins.get(f"{kind}_datasets", ()):
-            label = f"operation {pin['operation_seq']}" if pin.get("operation_seq") is not None else ""
-            alias = " ".join(part for part in (label, pin.get("alias")) if part)
-            rows.append((kind, alias, name(pin, "dataset_id"), pin["dataset_version"], pin["resolver_id"]))
+    shown = name(pins.input_dataset_id, pins.resolver_id)
+    rows = [("input", "", shown, pins.input_dataset_version, pins.resolver_id)]
+    used: list[tuple[str, str, DatasetPin]] = [
+        *(("lookup", pin.alias, pin) for pin in pins.lookup_datasets),
+        *(("join", f"operation {pin.operation_seq} {pin.alias}", pin) for pin in pins.join_datasets),
+        *(("append", f"operation {pin.operation_seq}", pin) for pin in pins.append_datasets),
+    ]
+    for kind, user, pin in used:
+        rows.append((kind, user, name(pin.dataset_id, pin.resolver_id), pin.dataset_version, pin.resolver_id))
     click.echo()
     print_table(("pinned", "used by", "dataset", "version", "resolver"), rows, empty="")
 
 
 def print_plan(snapshot: Snapshot) -> None:
     """Print what a run would read, do and write."""
-    document = snapshot.document
-    plan = document["plan"]
-    name, period = document["project"]["name"], document["period"]["identifier"]
+    plan, project, period = snapshot.plan, snapshot.project.name, snapshot.period.identifier
     # A snapshot from elsewhere may be called anything.
-    click.echo(hide_control_characters(f"{name}, period {period}, as of {document['as_of']}: nothing was run"))
-    _print_pins(document)
+    click.echo(hide_control_characters(f"{project}, period {period}, as of {snapshot.as_of}: nothing was run"))
+    _print_pins(snapshot)
     click.echo()
     rows = [
-        (
-            key,
-            unescape_pattern(location.get("uri") or "") or location.get("table") or location["kind"],
-            location.get("on_missing", "error"),
-        )
-        for key, table in plan["tables"].items()
-        for location in table["locations"]
+        (key, location.shown_uri or location.table or location.kind, location.on_missing)
+        for key, table in plan.tables.items()
+        for location in table.locations
     ]
     print_table(("table", "read from", "if missing"), rows, empty="no tables")
     click.echo()
     operations = [
-        (op["seq"], op["type"], op["name"], op["destination"]["display"] if op["type"] == "output" else "")
-        for op in plan["operations"]
+        (op.seq, op.type, op.name, op.destination.display if isinstance(op, OutputOperation) else "")
+        for op in plan.operations
     ]
     print_table(("seq", "operation", "name", "writes to"), operations, empty="no operations")
 

@@ -45,13 +45,12 @@ def run(catalog: Path, projects: tuple[str, ...]) -> None:
     from airflow_provider_runtime.core.catalog.loader import load_catalog
     from airflow_provider_runtime.core.planning.snapshot.builder import build_snapshot
     from spark_jobs.run_project import run_snapshot
-    from spark_jobs.snapshot import parse_snapshot
 
     loaded = load_catalog(catalog)
     spark = SparkSession.builder.appName("training").getOrCreate()
     for project in projects:
         snapshot = build_snapshot(loaded, project, PERIOD)
-        report = run_snapshot(spark, parse_snapshot(snapshot.content, snapshot.sha256), int(time.time() * 1000))
+        report = run_snapshot(spark, snapshot, int(time.time() * 1000))
         if report.error is not None:
             raise SystemExit(f"{project}: {report.error.code} {report.error.message}")
     spark.stop()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
 
 from airflow.providers.common.compat.sdk import AirflowNotFoundException, BaseHook
 
@@ -16,11 +15,6 @@ from spark_jobs.errors import JobError
 
 AIRFLOW_PREFIX = "airflow://"
 ENV_PREFIX = "env://"
-
-
-def list_references(plan: Any) -> list[str]:
-    """Return every credential reference of a plan, each once."""
-    return sorted(set(_walk(plan)))
 
 
 def make_environment(references: list[str]) -> dict[str, str]:
@@ -83,15 +77,3 @@ def _mask(values: Mapping[str, str]) -> None:
     for key, value in values.items():
         if key != "user":
             mask_secret(value)
-
-
-def _walk(value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        found = value.get("credential_ref")
-        if isinstance(found, str):
-            yield found
-        for entry in value.values():
-            yield from _walk(entry)
-    elif isinstance(value, (list, tuple)):
-        for entry in value:
-            yield from _walk(entry)

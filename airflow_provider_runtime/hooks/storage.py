@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 from airflow_provider_runtime.core.errors import InfrastructureError, Problem
-from airflow_provider_runtime.core.planning.snapshot.store import MAX_SNAPSHOT_BYTES, LocalStorage
+from airflow_provider_runtime.core.planning.snapshot.store import LocalStorage
+from spark_jobs.contract.addresses import find_local_path, is_local
+from spark_jobs.contract.snapshot import MAX_SNAPSHOT_BYTES
 
 
 class AirflowStorage:
@@ -16,7 +17,7 @@ class AirflowStorage:
 
     def read_bytes(self, uri: str) -> bytes:
         """Return a document's content, of one that is too large a part; FileNotFoundError when there is none."""
-        if to_local_path(uri) is not None:
+        if is_local(uri):
             return LocalStorage().read_bytes(uri)
         with _open_object(uri).open("rb") as file:
             content: bytes = file.read(MAX_SNAPSHOT_BYTES + 1)
@@ -34,7 +35,7 @@ class AirflowStorage:
 
     def write_once(self, uri: str, content: bytes) -> None:
         """Write a document whose name says its content; one that is there already stays."""
-        if to_local_path(uri) is not None:
+        if is_local(uri):
             LocalStorage().write_once(uri, content)
             return
         target = _open_object(uri)
@@ -44,24 +45,18 @@ class AirflowStorage:
     def check_writable(self, uri: str) -> None:
         """Write and remove an empty document below a prefix."""
         name = f"{uri.rstrip('/')}/.probe-{uuid4().hex}"
-        probe = to_local_path(name) or _open_object(name)
-        if isinstance(probe, Path):
-            probe.parent.mkdir(parents=True, exist_ok=True)
+        local = find_local_path(name)
+        probe = _open_object(name) if local is None else Path(local)
+        if local is not None:
+            Path(local).parent.mkdir(parents=True, exist_ok=True)
         probe.write_bytes(b"")
         probe.unlink()
 
 
-def to_local_path(uri: str) -> Path | None:
-    """Return the local path that a URI or a plain path names, or None for other storage."""
-    if uri.startswith("file:"):
-        return Path("/" + uri.removeprefix("file:").lstrip("/"))
-    return None if urlsplit(uri).scheme else Path(uri)
-
-
 def make_absolute(address: str) -> str:
     """Return a store's address as the Spark job needs it: a URI."""
-    local = to_local_path(address)
-    return address.rstrip("/") if local is None else f"file://{local.expanduser().absolute()}"
+    local = find_local_path(address)
+    return address.rstrip("/") if local is None else f"file://{Path(local).expanduser().absolute()}"
 
 
 def _open_object(uri: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,10 +9,24 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
-from airflow_provider_runtime.core.planning.resolve.locations import unescape_pattern
+from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
 from airflow_provider_runtime.hooks.storage import AirflowStorage
+from spark_jobs.contract.addresses import unescape_pattern
+from spark_jobs.contract.options import get_option
+from spark_jobs.contract.plan import (
+    AggregateOperation,
+    AnyOperation,
+    AppendOperation,
+    Destination,
+    Expression,
+    Location,
+    OutputOperation,
+    Plan,
+    Table,
+    UpdateOperation,
+)
+from spark_jobs.contract.report import Report
 
-Plan = Mapping[str, Any]
 Place = tuple[str, str]
 """Namespace and name of a dataset."""
 REGISTERED = "runtime://datasets"
@@ -57,21 +70,20 @@ class PlanLineage:
 
 def read_plan(snapshot_uri: str) -> Plan:
     """Return the plan of a snapshot."""
-    plan: Plan = json.loads(AirflowStorage().read_bytes(snapshot_uri))["plan"]
-    return plan
+    return read_snapshot(snapshot_uri, storage=AirflowStorage()).plan
 
 
-def trace_plan(plan: Plan, report: Mapping[str, Any] | None = None) -> PlanLineage:
+def trace_plan(plan: Plan, report: Report | None = None) -> PlanLineage:
     """Follow every column through the operations of a plan."""
-    places = {key: _list_places(plan, key) for key in plan["tables"]}
-    inputs = [_make_input(plan["tables"][key], place) for key, found in places.items() for place in found]
-    relations = {key: _trace_table(table, places[key]) for key, table in plan["tables"].items()}
-    working = dict(relations[plan["input"]])
-    rows = {output["seq"]: output["rows"] for output in (report or {}).get("outputs", ())}
+    places = {key: _list_places(plan, key) for key in plan.tables}
+    inputs = [_make_input(plan.tables[key], place) for key, found in places.items() for place in found]
+    relations = {key: _trace_table(table, places[key]) for key, table in plan.tables.items()}
+    working = dict(relations[plan.input])
+    rows = {output.seq: output.rows for output in report.outputs} if report is not None else {}
     outputs = []
-    for operation in plan["operations"]:
-        if operation["type"] == "output":
-            outputs += _trace_output(operation, working, rows.get(operation["seq"]))
+    for operation in plan.operations:
+        if isinstance(operation, OutputOperation):
+            outputs += _trace_output(operation, working, rows.get(operation.seq))
         else:
             _apply(operation, relations, working)
     return PlanLineage(inputs, outputs)
@@ -79,30 +91,34 @@ def trace_plan(plan: Plan, report: Mapping[str, Any] | None = None) -> PlanLinea
 
 def _list_places(plan: Plan, key: str) -> list[Place]:
     """Return the places that a table is read from; a registered dataset is one place, whatever its slices."""
-    choice = plan.get("settings", {}).get("trace", {}).get(key, {})
-    if str(choice.get("resolver", "")).startswith(f"{REGISTRY_RESOLVER_ID} "):
-        return [(REGISTERED, choice["dataset"])]
-    return list(dict.fromkeys(_name_location(location) for location in plan["tables"][key]["locations"]))
+    choice = plan.settings.trace.get(key)
+    if choice is not None and choice.resolver.startswith(f"{REGISTRY_RESOLVER_ID} "):
+        return [(REGISTERED, choice.dataset)]
+    return list(dict.fromkeys(_name_location(location) for location in plan.tables[key].locations))
 
 
-def _make_input(table: Mapping[str, Any], place: Place) -> DatasetLineage:
-    return DatasetLineage(*place, [(column["name"], column["type"]) for column in table["columns"]])
+def _make_input(table: Table, place: Place) -> DatasetLineage:
+    return DatasetLineage(*place, [(column.name, column.type) for column in table.columns])
 
 
-def _trace_table(table: Mapping[str, Any], places: Iterable[Place]) -> Relation:
-    return {column["name"]: {SourceColumn(*place, column["name"]) for place in places} for column in table["columns"]}
+def _trace_table(table: Table, places: Iterable[Place]) -> Relation:
+    return {column.name: {SourceColumn(*place, column.name) for place in places} for column in table.columns}
 
 
-def _apply(operation: Mapping[str, Any], relations: Mapping[str, Relation], working: Relation) -> None:
-    aliases = {join["alias"]: relations[join["table"]] for join in operation.get("joins", ())}
-    filled = [*operation.get("assignments", ()), *operation.get("aggregations", ())]
+def _apply(operation: AnyOperation, relations: Mapping[str, Relation], working: Relation) -> None:
+    aliases = {join.alias: relations[join.table] for join in operation.joins}
+    filled: tuple[Expression, ...] = ()
     rows = working
-    if operation["type"] == "append":
-        rows = dict(relations[operation["source"]])
-        for item in operation.get("aggregations", ()):
-            rows[item["column"]] = _find_sources(item["sql"], dict(rows), {})
-        filled = list(operation["columns"])
-    found = {item["column"]: _find_sources(item["sql"], rows, aliases) for item in filled}
+    if isinstance(operation, UpdateOperation):
+        filled = operation.assignments
+    elif isinstance(operation, AggregateOperation):
+        filled = operation.aggregations
+    elif isinstance(operation, AppendOperation):
+        rows = dict(relations[operation.source])
+        for item in operation.aggregations:
+            rows[item.column] = _find_sources(item.sql, dict(rows), {})
+        filled = operation.columns
+    found = {item.column: _find_sources(item.sql, rows, aliases) for item in filled}
     for column, sources in found.items():
         working[column] = working.get(column, set()) | sources
 
@@ -115,30 +131,30 @@ def _find_sources(sql: str, working: Relation, aliases: Mapping[str, Relation]) 
     return found
 
 
-def _trace_output(operation: Mapping[str, Any], working: Relation, rows: int | None) -> list[DatasetLineage]:
+def _trace_output(operation: OutputOperation, working: Relation, rows: int | None) -> list[DatasetLineage]:
     """Return what an output writes: its destination, and the registered dataset that other projects read."""
-    places = [_name_location(operation["destination"])]
-    if operation.get("slice"):
-        places.append((REGISTERED, operation["slice"]["dataset_name"]))
-    schema = [(column["name"], column["type"]) for column in operation["columns"]]
+    places = [_name_location(operation.destination)]
+    if operation.slice is not None:
+        places.append((REGISTERED, operation.slice.dataset_name))
+    schema = [(column.name, column.type) for column in operation.columns]
     columns = {column: set(working.get(column, set())) for column, _ in schema}
     return [DatasetLineage(*place, schema, columns, rows) for place in places]
 
 
-def _name_location(location: Mapping[str, Any]) -> Place:
+def _name_location(location: Location | Destination) -> Place:
     """Return namespace and name as OpenLineage's naming asks for."""
-    if location["kind"] == "jdbc":
-        parts = urlsplit(str(location.get("uri") or location.get("options", {}).get("url", "")).removeprefix("jdbc:"))
+    if location.kind == "jdbc":
+        parts = urlsplit((get_option(location.options, "url") or "").removeprefix("jdbc:"))
         scheme = "postgres" if parts.scheme == "postgresql" else parts.scheme
         port = parts.port or DEFAULT_PORTS.get(scheme)
         host = f"{parts.hostname or ''}:{port}" if port else parts.hostname or ""
-        return f"{scheme}://{host}", f"{parts.path.lstrip('/')}.{location.get('table')}"
-    parts = urlsplit(unescape_pattern(str(location.get("uri") or "memory:")))
+        return f"{scheme}://{host}", f"{parts.path.lstrip('/')}.{location.table}"
+    parts = urlsplit(unescape_pattern(location.uri or "memory:"))
     namespace = "file" if parts.scheme in {"", "file"} else f"{parts.scheme}://{parts.netloc}"
     return namespace, parts.path or "/"
 
 
-def make_operator_lineage(plan: Plan, report: Mapping[str, Any] | None = None) -> Any:
+def make_operator_lineage(plan: Plan, report: Report | None = None) -> Any:
     """Return the lineage as OpenLineage's classes, or None when its provider is not installed."""
     try:
         from airflow.providers.openlineage.extractors import OperatorLineage

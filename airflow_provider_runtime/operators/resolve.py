@@ -17,6 +17,7 @@ from airflow_provider_runtime.hooks.credentials import read_secret
 from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID, RuntimeHook
 from airflow_provider_runtime.operators.links import SnapshotLink
 from airflow_provider_runtime.operators.period_choice import choose_period, read_day
+from spark_jobs.contract.documents import write_document
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from airflow_provider_runtime.core.catalog.definition import Definition
     from airflow_provider_runtime.core.catalog.loader import LoadResult
     from airflow_provider_runtime.core.model.project import Project
-    from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
     from airflow_provider_runtime.core.registry.ports import Registry
+    from spark_jobs.contract.snapshot import Snapshot
 
 Pins = dict[str, Any]
 MIN_POKE_SECONDS = 15.0
@@ -111,8 +112,8 @@ class ResolveOperator(BaseOperator):
             "run_id": snapshot.run_id,
             "snapshot_uri": self.snapshot_uri,
             "snapshot_sha256": snapshot.sha256,
-            "period": snapshot.period_identifier,
-            "resolver_snapshot": snapshot.document["resolver_snapshot"],
+            "period": snapshot.period.identifier,
+            "resolver_snapshot": write_document(snapshot.resolver_snapshot),
         }
 
     def _find_catalog(self, hook: RuntimeHook) -> Path:

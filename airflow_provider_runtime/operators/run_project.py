@@ -22,29 +22,28 @@ from airflow_provider_runtime.core.errors import (
     RuntimeProviderError,
     SnapshotError,
 )
-from airflow_provider_runtime.core.model.report import find_misfit
 from airflow_provider_runtime.core.rendering import escape_control
-from airflow_provider_runtime.failures import read_job_error, translate_errors
+from airflow_provider_runtime.failures import make_job_error, translate_errors
 from airflow_provider_runtime.hooks.credentials import (
     AIRFLOW_PREFIX,
     hide_credentials,
-    list_references,
     make_environment,
 )
 from airflow_provider_runtime.hooks.job_submit import JobSubmitHook, make_exit_error
 from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID, RuntimeHook, find_home
 from airflow_provider_runtime.operators.links import ReportLink, SnapshotLink, SparkUiLink
 from airflow_provider_runtime.timetables.assets import make_asset_uri
+from spark_jobs.contract.documents import read_document
+from spark_jobs.contract.report import Report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from airflow.sdk import Context
 
-    from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
     from airflow_provider_runtime.core.registry.ports import Attempt, Registration, Registry
+    from spark_jobs.contract.snapshot import Snapshot
 
-Report = dict[str, Any]
 QUIET_CONF = {"spark.log.level": "WARN", "spark.ui.showConsoleProgress": "false"}
 """Settings that leave the job's own progress lines readable in the task's log; `conf` overrides them."""
 _LOG_TAIL = 2000
@@ -126,7 +125,7 @@ class RunProjectOperator(SparkSubmitOperator):
         with translate_errors():
             return self._run(context)
 
-    def _run(self, context: Context) -> Report:
+    def _run(self, context: Context) -> dict[str, Any]:
         self._require_spark_connection()
         self.conf = {**QUIET_CONF, **(self.conf or {})}
         execution = self._prepare(context)
@@ -136,7 +135,7 @@ class RunProjectOperator(SparkSubmitOperator):
             attempt = self._begin(context, execution)
             if attempt.published is not None:
                 self.log.info("an earlier try of this task has published already; nothing is left to do")
-                report = dict(attempt.published.report or {})
+                report = read_document(Report, attempt.published.report)
                 return self._conclude(context, execution, report, self._finish(execution, report))
             report = self._submit_and_read(context, execution)
             return self._conclude(context, execution, report, self._finish(execution, report))
@@ -166,7 +165,7 @@ class RunProjectOperator(SparkSubmitOperator):
         uri, digest = str(pins["snapshot_uri"]), str(pins["snapshot_sha256"])
         snapshot = read_snapshot(uri, digest, hook.storage)
         run, task_instance = context["dag_run"], context["ti"]
-        references = list_references(snapshot.plan)
+        references = snapshot.plan.list_credential_refs()
         secrets = make_environment(references)
         hide_credentials(references, secrets)
         clears = getattr(run, "clear_number", 0) or 0
@@ -230,7 +229,7 @@ class RunProjectOperator(SparkSubmitOperator):
 
     def _refuse_secrets_on_clusters(self, execution: _Execution) -> None:
         """A driver on a cluster has its own environment; ours would reach it only in plain sight."""
-        refused = [ref for ref in list_references(execution.snapshot.plan) if ref.startswith(AIRFLOW_PREFIX)]
+        refused = [ref for ref in execution.snapshot.plan.list_credential_refs() if ref.startswith(AIRFLOW_PREFIX)]
         if refused and isinstance(self._hook, JobSubmitHook) and self._hook.is_cluster_mode:
             hint = "use env:// with a variable of the cluster's own secrets, or the client deploy mode"
             message = f"the credential '{refused[0]}' cannot be handed to a driver in cluster mode"
@@ -251,8 +250,7 @@ class RunProjectOperator(SparkSubmitOperator):
 
         attempt = begin_attempt(
             execution.registry,
-            execution.snapshot.document,
-            execution.snapshot.sha256,
+            execution.snapshot,
             snapshot_uri=execution.snapshot_uri,
             invocation=execution.invocation,
             durable=self._is_durable,
@@ -388,18 +386,17 @@ class RunProjectOperator(SparkSubmitOperator):
 
     def _find_report(self, execution: _Execution) -> Report | None:
         """Return the report of this attempt, or None."""
+        from airflow_provider_runtime.core.runs.life import read_report
+
         content = execution.hook.storage.find_bytes(execution.report_uri)
         if content is None or execution.attempt is None:
             return None
         try:
-            report: Report = json.loads(content)
-        except (ValueError, RecursionError):
+            report = read_report(content)
+        except SnapshotError as error:
+            self.log.warning("%s: %s", execution.report_uri, error)
             return None
-        if (reason := find_misfit(report)) is not None:
-            self.log.warning("the report at %s is not one of the job: %s", execution.report_uri, reason)
-            return None
-        same_snapshot = str(report.get("snapshot_sha256", "")).removeprefix("sha256:") == execution.snapshot.sha256
-        return report if same_snapshot and str(report.get("attempt")) == str(execution.attempt.token) else None
+        return report if report.is_of(execution.snapshot.sha256, execution.attempt.token) else None
 
     def _find_report_of_failure(self, execution: _Execution) -> Report | None:
         """Return the report, or None also where it cannot be read: what failed before matters more."""
@@ -415,8 +412,8 @@ class RunProjectOperator(SparkSubmitOperator):
             message = f"the Spark job ended without a report of this attempt at {execution.report_uri}"
             hint = "see the job's log above; the report's address must be writable for the driver"
             raise InfrastructureError(Problem("INFRA_001", message, hint))
-        if report.get("status") != "succeeded":
-            raise read_job_error(report.get("error") or {})
+        if not report.succeeded:
+            raise make_job_error(report)
         return report
 
     # What follows a success
@@ -425,30 +422,30 @@ class RunProjectOperator(SparkSubmitOperator):
         from airflow_provider_runtime.core.runs.life import finish_attempt
 
         assert execution.attempt is not None
-        return finish_attempt(execution.registry, execution.attempt, execution.snapshot.document, report)
+        return finish_attempt(execution.registry, execution.attempt, execution.snapshot, report)
 
     def _conclude(
         self, context: Context, execution: _Execution, report: Report, registrations: Sequence[Registration]
-    ) -> Report:
+    ) -> dict[str, Any]:
         self._finished_report = report
         self._emit_events(context, execution, registrations)
         versions = {entry.output_seq: entry.version for entry in registrations}
-        for output in report.get("outputs", ()):
-            place = escape_control(str(output["destination"]))
-            self.log.info("output %s: %s rows to %s", output["seq"], output["rows"], place)
+        for output in report.outputs:
+            place = escape_control(output.destination)
+            self.log.info("output %s: %s rows to %s", output.seq, output.rows, place)
         return {
             "run_id": execution.snapshot.run_id,
-            "status": report.get("status", "succeeded"),
-            "period": execution.snapshot.period_identifier,
+            "status": report.status,
+            "period": execution.snapshot.period.identifier,
             "report_uri": execution.report_uri,
             "outputs": [
                 {
-                    "seq": output["seq"],
-                    "rows": output["rows"],
-                    "registered_dataset": output.get("registered_dataset"),
-                    "registered_version": versions.get(output["seq"]),
+                    "seq": output.seq,
+                    "rows": output.rows,
+                    "registered_dataset": output.registered_dataset,
+                    "registered_version": versions.get(output.seq),
                 }
-                for output in report.get("outputs", ())
+                for output in report.outputs
             ],
         }
 
@@ -460,10 +457,10 @@ class RunProjectOperator(SparkSubmitOperator):
             if entry is None:
                 continue
             event = context["outlet_events"][outlet]
-            event.add_partitions(execution.snapshot.period_identifier)
+            event.add_partitions(execution.snapshot.period.identifier)
             event.extra.update(
                 {
-                    "period": execution.snapshot.period_identifier,
+                    "period": execution.snapshot.period.identifier,
                     "version": entry.version,
                     "rows": entry.rows,
                     "snapshot_sha256": execution.snapshot.sha256,
@@ -496,8 +493,8 @@ def _parse_pins(text: str) -> Any:
 
 def _choose_error(error: BaseException, report: Report | None) -> BaseException:
     """Return what the job says of its failure, where it says anything; it knows more than an exit status."""
-    if report is not None and report.get("status") != "succeeded":
-        return read_job_error(report.get("error") or {})
+    if report is not None and not report.succeeded:
+        return make_job_error(report)
     if isinstance(error, RuntimeProviderError) or not isinstance(error, (AirflowException, RuntimeError)):
         return error
     # The Spark provider's text begins with the whole command line.

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.errors import Problem
 from airflow_provider_runtime.core.model.dataset import Dataset, Table
-from airflow_provider_runtime.core.model.plan import PlanLocation
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
 from airflow_provider_runtime.core.model.scenario import ScenarioData
-from airflow_provider_runtime.core.planning.resolve.locations import escape_pattern, hide_control_characters
+from airflow_provider_runtime.core.planning.resolve.locations import hide_control_characters
 from airflow_provider_runtime.core.planning.resolve.slices import choose_slice_periods
 from airflow_provider_runtime.core.planning.snapshot.builder import LocationRequest
 from airflow_provider_runtime.core.suggest import suggest
 from airflow_provider_runtime.scenarios.loading import LoadedScenario
 from airflow_provider_runtime.scenarios.values import to_text
+from spark_jobs.contract.addresses import escape_pattern
+from spark_jobs.contract.plan import Location
 
 FILE_FORMATS = {".csv": ("csv", {"header": "true"}), ".parquet": ("parquet", {}), ".json": ("json", {})}
 
@@ -33,8 +35,8 @@ def find_data(scenario: Iterable[ScenarioData], dataset: Dataset, table: Table) 
 
 
 def make_locations(
-    entries: Iterable[ScenarioData], request: LocationRequest, chosen: tuple[PlanLocation, ...], folder: Path
-) -> tuple[PlanLocation, ...]:
+    entries: Iterable[ScenarioData], request: LocationRequest, chosen: tuple[Location, ...], folder: Path
+) -> tuple[Location, ...]:
     """Return what is read in place of the locations that the resolver chose."""
     table = request.table
     found = [_make_location(entry, table, folder) for entry in entries] or [_make_rows((), table)]
@@ -45,44 +47,38 @@ def make_locations(
         # What is registered is found by its slices: here, by the periods of the rows.
         held = {period for location in found for period in _list_periods(location)}
         periods = [*choose_slice_periods(held, request.index, request.period)[0]] or periods
-    return tuple(
-        location.model_copy(update={"period": period})
-        for location in found
-        for period in _take(periods, location, table)
-    )
+    return tuple(replace(location, period=period) for location in found for period in _take(periods, location, table))
 
 
-def _list_periods(location: PlanLocation) -> set[str]:
+def _list_periods(location: Location) -> set[str]:
     if "_period" not in location.columns:
         return set()
     at = location.columns.index("_period")
     return {period for row in location.rows if (period := row[at]) is not None}
 
 
-def _take(periods: list[str | None], location: PlanLocation, table: Table) -> list[str | None]:
+def _take(periods: list[str | None], location: Location, table: Table) -> list[str | None]:
     """Return the periods that a location is read for; rows without a period column belong to one only."""
     column = table.temporal_columns.period or "_period"
     return periods if location.kind == "files" or column in location.columns else periods[:1]
 
 
-def _make_location(entry: ScenarioData, table: Table, folder: Path) -> PlanLocation:
+def _make_location(entry: ScenarioData, table: Table, folder: Path) -> Location:
     if entry.rows is not None:
         return _make_rows(entry.rows, table)
     path = folder / str(entry.file)
     file_format, options = FILE_FORMATS[path.suffix.lower()]
-    return PlanLocation(
-        kind="files", format=file_format, uri=escape_pattern(f"file://{path.resolve()}"), options=options
-    )
+    return Location(kind="files", format=file_format, uri=escape_pattern(f"file://{path.resolve()}"), options=options)
 
 
-def _make_rows(rows: tuple[dict[str, object], ...], table: Table) -> PlanLocation:
+def _make_rows(rows: tuple[dict[str, object], ...], table: Table) -> Location:
     """Return rows in memory, with every column that is declared or that a row names."""
     names = [column.name for column in table.columns]
     if table.temporal_mode == "bitemporal":
         names += [table.temporal_columns.from_ or "_period_from", table.temporal_columns.to or "_period_to"]
     columns = tuple(dict.fromkeys([*names, *(name for row in rows for name in row)]))
     texts = tuple(tuple(to_text(row.get(column)) for column in columns) for row in rows)
-    return PlanLocation(kind="memory", columns=columns, rows=texts)
+    return Location(kind="memory", columns=columns, rows=texts)
 
 
 def check_files(loaded: LoadedScenario) -> list[Problem]:

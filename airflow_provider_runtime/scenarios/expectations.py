@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from airflow_provider_runtime.core.errors import Problem
-from airflow_provider_runtime.core.model.plan import PlanColumn
 from airflow_provider_runtime.core.model.scenario import ExpectedError, ExpectedOutput
 from airflow_provider_runtime.core.suggest import list_names, suggest
 from airflow_provider_runtime.scenarios.compare import Mismatch, compare_rows
 from airflow_provider_runtime.scenarios.values import ExpectedValueError, Value, normalise_row, read_value, to_text
+from spark_jobs.contract.plan import Column
 
 LONGEST_SEARCHED = 2_000
 SECONDS_OF_SEARCH = 2.0
@@ -25,7 +25,7 @@ SECONDS_OF_SEARCH = 2.0
 class WrittenOutput:
     """The columns and rows that an output operation wrote."""
 
-    columns: tuple[PlanColumn, ...]
+    columns: tuple[Column, ...]
     rows: Sequence[tuple[object, ...]]
 
 

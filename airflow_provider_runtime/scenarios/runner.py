@@ -18,14 +18,11 @@ from airflow_provider_runtime.core.errors import (
     Place,
     Problem,
     RuntimeProviderError,
-    SnapshotError,
     raise_problems,
 )
-from airflow_provider_runtime.core.model.plan import PlanColumn, PlanLocation
 from airflow_provider_runtime.core.model.scenario import Scenario
 from airflow_provider_runtime.core.moments import FIRST_MOMENT
 from airflow_provider_runtime.core.planning.snapshot.builder import LocationRequest, ResolveOptions, build_snapshot
-from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
 from airflow_provider_runtime.scenarios.compare import Mismatch
 from airflow_provider_runtime.scenarios.data import check_data, check_files, find_data, make_locations
 from airflow_provider_runtime.scenarios.expectations import (
@@ -36,6 +33,9 @@ from airflow_provider_runtime.scenarios.expectations import (
 )
 from airflow_provider_runtime.scenarios.loading import LoadedScenario, load_scenario_catalog
 from airflow_provider_runtime.scenarios.values import ExpectedValueError
+from spark_jobs.contract.documents import write_document
+from spark_jobs.contract.plan import Column, Location
+from spark_jobs.contract.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -95,7 +95,7 @@ class ScenarioRunner:
         expected = scenario.expect
         mismatches = []
         if expected.snapshot is not None:
-            mismatches += compare_snapshot(expected.snapshot, snapshot.document["resolver_snapshot"])
+            mismatches += compare_snapshot(expected.snapshot, write_document(snapshot.resolver_snapshot))
         if expected.outputs or expected.error is not None:
             written = self._execute(snapshot)
             for output in expected.outputs:
@@ -108,17 +108,12 @@ class ScenarioRunner:
         from spark_jobs.errors import JobError
         from spark_jobs.rows.executor import execute
         from spark_jobs.sinks.memory import MemorySinks
-        from spark_jobs.snapshot import parse_snapshot
 
         sinks = MemorySinks()
         try:
-            job_snapshot = parse_snapshot(snapshot.content, snapshot.sha256)
+            execute(self._spark, snapshot, sinks)
         except JobError as error:
-            raise SnapshotError(Problem(error.code, error.message, error.hint)) from error
-        try:
-            execute(self._spark, job_snapshot, sinks)
-        except JobError as error:
-            marks = job_snapshot.plan.marks
+            marks = snapshot.plan.marks
             problems = []
             for problem in error.problems:
                 mark = marks.get(problem.mark or "")
@@ -126,7 +121,7 @@ class ScenarioRunner:
                 problems.append(Problem(problem.code, problem.message, problem.hint, place))
             raise_problems(problems)
         return {
-            seq: WrittenOutput(tuple(PlanColumn(name=c.name, type=c.type) for c in table.columns), table.rows)
+            seq: WrittenOutput(tuple(Column(name=c.name, type=c.type) for c in table.columns), table.rows)
             for seq, table in sinks.tables.items()
         }
 
@@ -134,7 +129,7 @@ class ScenarioRunner:
 def make_snapshot(loaded: LoadedScenario, scenario: Scenario, definitions: LoadResult) -> Snapshot:
     """Resolve a scenario's run, with its data in place of what the resolvers choose."""
 
-    def locate(request: LocationRequest, chosen: tuple[PlanLocation, ...]) -> tuple[PlanLocation, ...]:
+    def locate(request: LocationRequest, chosen: tuple[Location, ...]) -> tuple[Location, ...]:
         entries = find_data(scenario.data, request.dataset, request.table)
         return make_locations(entries, request, chosen, loaded.file.parent)
 

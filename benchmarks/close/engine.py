@@ -18,8 +18,8 @@ from outcome import print_outcome, read_options
 from airflow_provider_runtime.cli.local_spark import start_spark
 from airflow_provider_runtime.core.catalog.loader import load_catalog
 from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions, build_snapshot
+from spark_jobs.contract.snapshot import Snapshot
 from spark_jobs.run_project import run_snapshot
-from spark_jobs.snapshot import Snapshot, parse_snapshot
 
 TIMESTAMP = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
 CATALOG = Path(__file__).with_name("catalog.yaml")
@@ -46,8 +46,7 @@ def resolve(data: Path, out: Path) -> Snapshot:
     with tempfile.TemporaryDirectory() as folder:
         text = CATALOG.read_text(encoding="utf-8").replace("@DATA@", str(data)).replace("@OUT@", str(out))
         Path(folder, "catalog.yaml").write_text(text, encoding="utf-8")
-        snapshot = build_snapshot(load_catalog(folder), "close", "2026-01", ResolveOptions(run_timestamp=TIMESTAMP))
-    return parse_snapshot(snapshot.content, snapshot.sha256)
+        return build_snapshot(load_catalog(folder), "close", "2026-01", ResolveOptions(run_timestamp=TIMESTAMP))
 
 
 if __name__ == "__main__":

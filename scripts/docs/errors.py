@@ -15,6 +15,7 @@ from airflow_provider_runtime.core.catalog.loader import LoadResult, load_texts
 from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError
 from airflow_provider_runtime.core.planning.check.project import ProjectChecks
 from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions, build_snapshot
+from airflow_provider_runtime.core.planning.snapshot.store import open_snapshot
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
 from airflow_provider_runtime.core.rendering import render_problem
 from airflow_provider_runtime.core.runs.life import begin_attempt
@@ -91,7 +92,7 @@ def _catch(action: Callable[[], object]) -> Sequence[Problem]:
 def _change_definition(case: Case) -> Sequence[Problem]:
     registry = MemoryRegistry()
     first = build_snapshot(_load(case), "sales", "2026-01", ResolveOptions(run_timestamp=MOMENT), registry=registry)
-    begin_attempt(registry, first.document, first.sha256)
+    begin_attempt(registry, first)
     changed = load_texts({"catalog.yaml": CATALOG, "sales.yaml": PROJECT.replace("> 100", "> 200")}, Path("/books"))
     return _catch(lambda: build_snapshot(changed, "sales", "2026-02", registry=registry))
 
@@ -111,16 +112,15 @@ def _hold_lease(case: Case) -> Sequence[Problem]:
     options = ResolveOptions(run_timestamp=MOMENT, run_id="0b6f1f0e-2a52-4c8e-9d0c-6a4f6f0a7b11")
     first = build_snapshot(_load(case), "sales", "2026-01", options)
     second = build_snapshot(_load(case), "sales", "2026-01", replace(options, run_id="second"))
-    begin_attempt(registry, first.document, first.sha256)
-    problems = _catch(lambda: begin_attempt(registry, second.document, second.sha256))
+    begin_attempt(registry, first)
+    problems = _catch(lambda: begin_attempt(registry, second))
     # What is left of the lease depends on how quick this was.
     return [replace(found, hint=re.sub(r"expires \d+ s", "expires 90 s", found.hint or "")) for found in problems]
 
 
 def _change_snapshot(_: Case) -> Sequence[Problem]:
-    from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
 
-    return _catch(lambda: Snapshot.from_content(b'{"snapshot_version": 1}', "0" * 64))
+    return _catch(lambda: open_snapshot(b'{"snapshot_version": 1}', "0" * 64))
 
 
 def _append_unresolved(case: Case) -> Sequence[Problem]:

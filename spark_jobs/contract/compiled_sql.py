@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from spark_jobs.contract.callable_words import CALLABLE
-from spark_jobs.contract.options import moves_files, runs_code
-from spark_jobs.errors import shorten
-
-if TYPE_CHECKING:
-    from spark_jobs.snapshot import Destination, Location, Plan
+from spark_jobs.contract.options import KNOWN_FORMATS, moves_files, runs_code
+from spark_jobs.contract.plan import Destination, Location, OutputOperation, Plan
+from spark_jobs.contract.problems import shorten
 
 _TOKEN = re.compile(
     r"\s+|/\*@[^*/]*\*/"
@@ -34,8 +31,6 @@ _ALIAS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LITERALS = frozenset({"date", "timestamp_ltz"})
 _NO_TABLE_NAME = re.compile(r"[()'\";`\[\]\\,*\s]|--")
 _NO_FORMATS_OF_FILES = frozenset({"jdbc", "kafka", "socket"})
-_FORMATS_KNOWN = frozenset({"parquet", "csv", "json", "orc", "jdbc"})
-"""Spark takes them in any case, this job tells them apart by their small letters."""
 DATABASES = (
     "as400", "clickhouse", "db2", "exa", "mariadb", "mysql", "netezza", "oracle", "postgresql", "presto", "redshift",
     "sap", "snowflake", "sqlserver", "sybase", "teradata", "trino", "vertica",
@@ -46,27 +41,31 @@ _DIRECTORY = re.compile(r"\b(?:ldaps?|rmi|iiop|corbaname|jndi|java):", re.IGNORE
 _FORBIDDEN = frozenset({"select", "from", "table", "values", "with"})
 
 
+class UnsafePlanError(ValueError):
+    """A plan asks for more than a project can."""
+
+
 def check_plan(plan: Plan) -> None:
-    """Raise ValueError for SQL, types and places that could do more than a project can."""
+    """Raise UnsafePlanError for SQL, types and places that could do more than a project can."""
     for place in _list_places(plan):
         if (reason := _find_code(place)) is not None:
-            raise ValueError(reason)
+            raise UnsafePlanError(reason)
     for location in _list_locations(plan):
         # Names of tables that are written are quoted, those that are read go to the database as they are.
         names = [location.table or "", *_get_options(location, "schema")]
         for name in names if location.kind == "jdbc" else ():
             if _NO_TABLE_NAME.search(name):
-                raise ValueError(f"it holds a table that is no name: {shorten(name, 80)}")
+                raise UnsafePlanError(f"it holds a table that is no name: {shorten(name, 80)}")
     for operation in plan.operations:
         for join in operation.joins:
             if not _ALIAS.fullmatch(join.alias):
-                raise ValueError(f"it holds an alias that is no name: {shorten(join.alias, 80)}")
+                raise UnsafePlanError(f"it holds an alias that is no name: {shorten(join.alias, 80)}")
     for sql in _list_sql(plan):
         if (reason := find_foreign_part(sql)) is not None:
-            raise ValueError(f"it holds SQL that no expression compiles to: {shorten(reason, 80)}")
+            raise UnsafePlanError(f"it holds SQL that no expression compiles to: {shorten(reason, 80)}")
     for name in _list_types(plan):
         if not _TYPE.fullmatch(name):
-            raise ValueError(f"it holds an unknown type: {shorten(name, 80)}")
+            raise UnsafePlanError(f"it holds an unknown type: {shorten(name, 80)}")
 
 
 def _find_code(place: Location | Destination) -> str | None:
@@ -97,7 +96,7 @@ def _get_options(place: Location | Destination, name: str) -> list[str]:
 def _is_format(place: Location | Destination) -> bool:
     """A name with dots would be taken for a class, and strict reading asks for the names in small letters."""
     name, lower = place.format, place.format.lower()
-    if not (name.isascii() and name.isalnum()) or (lower in _FORMATS_KNOWN and name != lower):
+    if not (name.isascii() and name.isalnum()) or (lower in KNOWN_FORMATS and name != lower):
         return False
     return place.kind == name or (place.kind == "files" and lower not in _NO_FORMATS_OF_FILES)
 
@@ -144,8 +143,8 @@ def _list_locations(plan: Plan) -> Iterator[Location]:
 def _list_places(plan: Plan) -> Iterator[Location | Destination]:
     yield from _list_locations(plan)
     for operation in plan.operations:
-        if operation.type == "output":
-            yield operation.destination  # type: ignore[union-attr]
+        if isinstance(operation, OutputOperation):
+            yield operation.destination
 
 
 def _list_sql(plan: Plan) -> Iterator[str]:

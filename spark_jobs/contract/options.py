@@ -34,6 +34,8 @@ PLACE_OF_FILES = re.compile(
     re.IGNORECASE,
 )
 
+KNOWN_FORMATS = ("parquet", "csv", "json", "orc", "jdbc")
+"""Formats that Spark takes in any case, and that are told apart by their small letters here."""
 # Hadoop takes this for a path too, and a session may have a setting of its own.
 PLAIN_NAMES: Mapping[str, str] = {"mapreduce.output.basename": "part"}
 VERIFIED: Mapping[str, str] = {"parquet.page.verify-checksum.enabled": "true"}

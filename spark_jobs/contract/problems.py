@@ -10,6 +10,12 @@ from spark_jobs.contract.codes import Code
 Severity = Literal["error", "warning"]
 
 
+def shorten(text: str, limit: int = 200) -> str:
+    """Return a text on one line and of bounded length, control characters replaced."""
+    line = "".join(character if character.isprintable() else " " for character in text)
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where something stands in the definitions: in a file, and the logical path to it."""

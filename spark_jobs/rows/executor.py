@@ -13,8 +13,20 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from spark_jobs.contract.plan import (
+    AggregateOperation,
+    AnyOperation,
+    AppendOperation,
+    DeleteOperation,
+    Join,
+    OutputOperation,
+    UpdateOperation,
+    name_table,
+)
+from spark_jobs.contract.report import OperationReport
+from spark_jobs.contract.snapshot import Snapshot
+from spark_jobs.contract.sql import WORKING, quote_name
 from spark_jobs.errors import JobError, shorten
-from spark_jobs.report import OperationReport
 from spark_jobs.rows.flags import DELETED_BEFORE, MATCHED, added_flag, touched_flag
 from spark_jobs.rows.joins import JoinCheck, JoinSide, TouchedRows, find_touched_rows, list_match_columns
 from spark_jobs.rows.matches import find_double_match
@@ -33,25 +45,8 @@ from spark_jobs.rows.system_columns import (
     name_values,
     pick_unchanging,
 )
-from spark_jobs.rows.working import (
-    WORKING,
-    Part,
-    WorkingDataset,
-    union,
-)
-from spark_jobs.snapshot import (
-    AggregateOperation,
-    AnyOperation,
-    AppendOperation,
-    DeleteOperation,
-    Join,
-    OutputOperation,
-    Snapshot,
-    UpdateOperation,
-    name_table,
-)
+from spark_jobs.rows.working import Part, WorkingDataset, union
 from spark_jobs.sources import Credentials, LoadedTable, SourceContext, load_table
-from spark_jobs.sources.columns import quote_name
 from spark_jobs.sources.moments import Moments
 from spark_jobs.sources.sizes import choose_join_strategy
 from spark_jobs.sources.splits import SPLIT_SETTING, spread_files

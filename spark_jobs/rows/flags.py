@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from spark_jobs.sources.columns import quote_name
+from spark_jobs.contract.sql import quote_name
 
 BITS_IN_COLUMN = 60
 DELETED_BEFORE = "@d0"

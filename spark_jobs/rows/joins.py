@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions
 
+from spark_jobs.contract.sql import WORKING, quote_name
 from spark_jobs.errors import raise_sql
 from spark_jobs.rows.flags import touched_flag
-from spark_jobs.rows.working import WORKING
-from spark_jobs.sources.columns import quote_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from spark_jobs.snapshot import Join, Operation
+    from spark_jobs.contract.plan import Join, Operation
 
 DELETED = "`@w`.`_deleted`"
 EMPTY_STRUCT_FIELD = "@none"

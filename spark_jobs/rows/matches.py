@@ -6,10 +6,9 @@ from collections.abc import Iterable
 
 from pyspark.sql import functions
 
+from spark_jobs.contract.sql import WORKING, quote_name
 from spark_jobs.errors import JobError, shorten
 from spark_jobs.rows.joins import JoinCheck, alias_column, build_match
-from spark_jobs.rows.working import WORKING
-from spark_jobs.sources.columns import quote_name
 
 
 def find_double_match(checks: Iterable[JoinCheck]) -> JobError | None:

@@ -6,18 +6,18 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from spark_jobs.rows.working import find_origins
-from spark_jobs.snapshot import (
+from spark_jobs.contract.plan import (
     AggregateOperation,
     AppendOperation,
     DeleteOperation,
     OutputOperation,
     UpdateOperation,
 )
+from spark_jobs.rows.working import find_origins
 
 if TYPE_CHECKING:
+    from spark_jobs.contract.plan import AnyOperation, Plan
     from spark_jobs.rows.working import Part
-    from spark_jobs.snapshot import AnyOperation, Plan
 
 _REFERENCE = re.compile(r"`@w`\.`([^`]+)`")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions
 
-from spark_jobs.sources.columns import quote_name
+from spark_jobs.contract.sql import quote_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from spark_jobs.contract.addresses import escape_pattern
 from spark_jobs.contract.options import PLAIN_NAMES, VERIFIED
+from spark_jobs.contract.sql import quote_name
 from spark_jobs.rows.plan_reading import find_host, is_reader, list_known, list_needed_by, list_users, sees_deleted
 from spark_jobs.rows.system_columns import name_values
 from spark_jobs.rows.working import Part, WorkingDataset, find_origins, union
-from spark_jobs.sources.columns import quote_name
-from spark_jobs.spark.storage import escape_pattern
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from spark_jobs.contract.plan import AnyOperation, Column, OutputOperation
     from spark_jobs.sinks.protocol import Sinks, StagedOutput
-    from spark_jobs.snapshot import AnyOperation, Column, OutputOperation
 
 READERS_WORTH_A_COPY = 3
 DEEPEST_PLAN = 60

@@ -6,14 +6,15 @@ from collections.abc import Collection, Mapping
 from datetime import UTC
 from typing import TYPE_CHECKING
 
-from spark_jobs.errors import quote_text
+from spark_jobs.contract.sql import quote_name, quote_text
+from spark_jobs.contract.system_columns import SYSTEM_TYPES
 from spark_jobs.rows.row_ids import POSITION, build_row_id, make_prefix
-from spark_jobs.sources.columns import SYSTEM_TYPES, quote_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from spark_jobs.snapshot import Column, Snapshot, Table
+    from spark_jobs.contract.plan import Column, Table
+    from spark_jobs.contract.snapshot import Snapshot
     from spark_jobs.sources import LoadedTable
 
 _POSITION = f"`@w`.{quote_name(POSITION)}"

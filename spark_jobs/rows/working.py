@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 from pyspark.sql import Observation, functions
 
+from spark_jobs.contract.sql import WORKING, quote_name
 from spark_jobs.rows.flags import FlagRegister
 from spark_jobs.rows.system_columns import name_values
-from spark_jobs.sources.columns import quote_name
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as Metric
     from pyspark.sql import DataFrame
 
-    from spark_jobs.snapshot import Column, Operation
+    from spark_jobs.contract.plan import Column, Operation
 
-WORKING = "@w"
 MOST_IN_ONE_METHOD = 24
 """Assignments, conditions and joins that become one method of generated code.
 

@@ -34,7 +34,7 @@ from spark_jobs.spark.jvm import Database, DatabaseError, find_driver
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from spark_jobs.snapshot import Column
+    from spark_jobs.contract.plan import Column
 
 PERIOD_COLUMN = "_period"
 # JDBC's numbers of types, the last two of the floating ones Oracle's own.

@@ -21,7 +21,7 @@ from spark_jobs.spark.jvm import Database, DatabaseError, MissingDriverError, co
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from spark_jobs.snapshot import OutputOperation
+    from spark_jobs.contract.plan import OutputOperation
 
 LEDGER = "runtime_publish_ledger"
 STAGE = "rt_stage_"

@@ -10,7 +10,7 @@ from spark_jobs.sinks.protocol import StagedOutput
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from spark_jobs.snapshot import Column, OutputOperation
+    from spark_jobs.contract.plan import Column, OutputOperation
 
 
 @dataclass(slots=True)

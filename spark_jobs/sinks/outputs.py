@@ -12,25 +12,27 @@ from typing import TYPE_CHECKING
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
+from spark_jobs.contract.addresses import escape_pattern, is_local
 from spark_jobs.contract.options import VERIFIED, merge_options
+from spark_jobs.contract.report import OutputReport, SliceReport
+from spark_jobs.contract.sql import quote_name
 from spark_jobs.credentials import read_credentials, read_options
 from spark_jobs.errors import JobError, shorten
 from spark_jobs.redaction import redact
-from spark_jobs.report import OutputReport, SliceReport
 from spark_jobs.sinks.attempts import Attempt, StagingArea
 from spark_jobs.sinks.jdbc import JdbcOutput
 from spark_jobs.sinks.jdbc_target import JdbcTarget
 from spark_jobs.sinks.path import PARQUET, FileTable, StagedFiles, make_write_error
 from spark_jobs.sinks.protocol import StagedOutput
-from spark_jobs.sources.columns import quote_name
 from spark_jobs.sources.read_errors import NO_NUMBER, find_wrong_option
 from spark_jobs.spark.jvm import list_causes
-from spark_jobs.spark.storage import Storage, digest_rows, escape_pattern, is_local, join_uri, open_storage
+from spark_jobs.spark.storage import Storage, digest_rows, join_uri, open_storage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from spark_jobs.snapshot import OutputOperation, Snapshot
+    from spark_jobs.contract.plan import OutputOperation
+    from spark_jobs.contract.snapshot import Snapshot
 
 FULL_SIGNS = ("No space left on device", "Disk quota exceeded")
 REFUSED_SIGNS = (

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Observation, functions
 from pyspark.sql.types import DecimalType
 
+from spark_jobs.contract.addresses import is_local
 from spark_jobs.contract.options import PLAIN_NAMES, merge_options
+from spark_jobs.contract.sql import quote_name
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.attempts import StagingArea, make_replaced_error
-from spark_jobs.sources.columns import quote_name
 from spark_jobs.spark.jvm import count_parquet_rows
-from spark_jobs.spark.storage import Storage, is_local, join_uri
+from spark_jobs.spark.storage import Storage, join_uri
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from spark_jobs.snapshot import OutputOperation
+    from spark_jobs.contract.plan import OutputOperation
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 
+from spark_jobs.contract.plan import OutputOperation
+from spark_jobs.contract.report import OutputReport
 from spark_jobs.errors import JobError
-from spark_jobs.report import OutputReport
 from spark_jobs.sinks.attempts import Attempt
 from spark_jobs.sinks.outputs import FileOutput, JdbcTableOutput, Output
 from spark_jobs.sinks.protocol import StagedOutput
-from spark_jobs.snapshot import OutputOperation
 from spark_jobs.spark.storage import join_uri
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from spark_jobs.snapshot import Snapshot
+    from spark_jobs.contract.snapshot import Snapshot
 
 
 class Publication:

@@ -10,26 +10,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from spark_jobs.errors import quote_text, raise_sql
+from spark_jobs.contract.sql import quote_text
+from spark_jobs.errors import raise_sql
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pyspark.sql.types import DataType
 
-SYSTEM_TYPES: dict[str, str] = {
-    "_row_id": "string",
-    "_source_dataset": "string",
-    "_operation_seq": "bigint",
-    "_created_by_run": "string",
-    "_created_at": "timestamp",
-    "_updated_at": "timestamp",
-    "_deleted": "boolean",
-    "_labels": "string",
-    "_period": "string",
-    "_period_from": "date",
-    "_period_to": "date",
-}
 MAX_PRECISION = 38
 _WHOLE_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
@@ -69,11 +57,6 @@ class TextFormats:
     """That a reader puts U+FFFD in place of bytes that it cannot decode."""
     file: str | None = None
     """SQL of the name of a row's file."""
-
-
-def quote_name(name: str) -> str:
-    """Return a name as a Spark SQL identifier."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def parse_decimal(type_text: str) -> tuple[int, int] | None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
-    from spark_jobs.snapshot import Location
+    from spark_jobs.contract.plan import Location
     from spark_jobs.sources.columns import Wanted
 
 STRICT = {"mode": "FAILFAST"}

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql.types import StructType
 
 from spark_jobs.contract.options import drop_options, get_option, merge_options
-from spark_jobs.sources.columns import MAX_PRECISION, is_readable, parse_decimal, quote_name
+from spark_jobs.contract.sql import quote_name
+from spark_jobs.sources.columns import MAX_PRECISION, is_readable, parse_decimal
 from spark_jobs.sources.relation import MissingDataError, Relation
 from spark_jobs.spark.dialects import STANDARD, find_dialect
 from spark_jobs.spark.jvm import find_driver, list_causes
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from spark_jobs.snapshot import Location
+    from spark_jobs.contract.plan import Location
     from spark_jobs.sources.columns import Wanted
     from spark_jobs.sources.moments import Moments
 

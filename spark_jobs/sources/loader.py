@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from pyspark.errors import AnalysisException, IllegalArgumentException
 
 from spark_jobs.contract.codes import Code
+from spark_jobs.contract.plan import name_table
+from spark_jobs.contract.sql import quote_name
+from spark_jobs.contract.system_columns import SYSTEM_TYPES
 from spark_jobs.errors import JobError, MarkedProblem, shorten
 from spark_jobs.rows.row_ids import POSITION, number_by_content
-from spark_jobs.snapshot import name_table
-from spark_jobs.sources.columns import SYSTEM_TYPES, Wanted, build_column, find_mismatches, quote_name
+from spark_jobs.sources.columns import Wanted, build_column, find_mismatches
 from spark_jobs.sources.files import UnreadableTypesError, read_files
 from spark_jobs.sources.jdbc import read_jdbc
 from spark_jobs.sources.memory import read_memory
@@ -26,7 +28,7 @@ from spark_jobs.spark.jvm import list_causes
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from spark_jobs.snapshot import Location, Table
+    from spark_jobs.contract.plan import Location, Table
 
 DELETED = "_deleted"
 _SCHEMA_HINT = "declare in the dataset what the data have, or write what is declared"
@@ -139,7 +141,7 @@ def relax(wanted: tuple[Wanted, ...], relation: Relation) -> tuple[Wanted, ...]:
 def _open_locations(context: SourceContext, table: Table, wanted: tuple[Wanted, ...]) -> list[Relation]:
     opened, problems = [], []
     for ordinal, location in enumerate(table.locations):
-        place = location.place or str(location.table)
+        place = location.shown_uri or str(location.table)
         try:
             relation = _open_location(context, table, location, wanted, ordinal)
         except MissingDataError:
@@ -214,7 +216,7 @@ def _check_relation(table: Table, wanted: tuple[Wanted, ...], relation: Relation
         ]
     else:
         sentences = find_mismatches([column for column in wanted if column.name not in relation.texts], physical)
-    where = relation.location.place or relation.location.table or "the rows given"
+    where = relation.location.shown_uri or relation.location.table or "the rows given"
     return [
         MarkedProblem("DATA_002", f"{name_table(table)} at {where}: {sentence}", _SCHEMA_HINT, table.mark, None)
         for sentence in sentences

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions
 from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
-from spark_jobs.sources.columns import quote_name
+from spark_jobs.contract.sql import quote_name
 from spark_jobs.sources.relation import Relation
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from spark_jobs.snapshot import Location
+    from spark_jobs.contract.plan import Location
 
 POSITION = "@position"
 

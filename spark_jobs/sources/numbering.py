@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from spark_jobs.errors import quote_text
+from spark_jobs.contract.sql import quote_text
 from spark_jobs.rows.hashing import xxhash64
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from spark_jobs.sources.columns import TextFormats
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from spark_jobs.snapshot import Location
+    from spark_jobs.contract.plan import Location
 
 Credentials = Callable[[str], Mapping[str, str]]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from spark_jobs.sources.columns import quote_name
+from spark_jobs.contract.sql import quote_name
 from spark_jobs.spark.jvm import is_connect, read_planned_bytes
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlparse
 
+from spark_jobs.contract.addresses import is_local
 from spark_jobs.spark.session import count_local_cores
-from spark_jobs.spark.storage import is_local
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,11 +13,12 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from spark_jobs.contract.addresses import escape_pattern
 from spark_jobs.contract.options import get_option
 from spark_jobs.credentials import Credentials
 from spark_jobs.errors import JobError
 from spark_jobs.redaction import redact
-from spark_jobs.spark.storage import PARQUET_TAIL, Entry, escape_pattern, get_data_length, join_uri, split_uri
+from spark_jobs.spark.storage import PARQUET_TAIL, Entry, get_data_length, join_uri, split_uri
 
 try:
     from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
@@ -139,12 +140,12 @@ class HadoopStorage:
         with _as_os_errors():
             self._files.delete(self._path(uri), True)
 
-    def read_bytes(self, uri: str) -> bytes:
-        """Return a file's content."""
+    def read_bytes(self, uri: str, limit: int) -> bytes:
+        """Return a file's content, of one that is larger than the limit one byte more than that."""
         with _as_os_errors():
             stream = self._files.open(self._path(uri))
             try:
-                return bytes(self._jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
+                return bytes(stream.readNBytes(limit + 1))
             finally:
                 stream.close()
 

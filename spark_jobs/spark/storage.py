@@ -10,13 +10,14 @@ import ctypes
 import errno
 import hashlib
 import os
-import re
 import secrets
 import shutil
 import stat
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from spark_jobs.contract.addresses import find_local_path, is_local, read_regular_file
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,8 +67,8 @@ class Storage(Protocol):
     def delete(self, uri: str) -> None:
         """Remove a file or a folder with all it holds; nothing to remove is fine."""
 
-    def read_bytes(self, uri: str) -> bytes:
-        """Return a file's content."""
+    def read_bytes(self, uri: str, limit: int) -> bytes:
+        """Return a file's content, of one that is larger than the limit one byte more than that."""
 
     def write_bytes(self, uri: str, content: bytes) -> None:
         """Write a file that appears with its whole content or not at all."""
@@ -92,20 +93,12 @@ def split_uri(uri: str) -> tuple[str, str]:
     return (f"{scheme}{mark}{folder}" if folder or not mark else f"{scheme}{mark}/"), name
 
 
-def is_local(uri: str) -> bool:
-    """Tell whether a URI is a path of this machine's file system."""
-    return uri.startswith(("file:", "/")) or ":" not in uri.split("/", 1)[0]
-
-
 def get_local_path(uri: str) -> str:
-    """Return the path that a local URI stands for; URIs are written as Hadoop takes them, without escapes."""
-    path = uri.removeprefix("file:")
-    return "/" + path.lstrip("/") if path.startswith("/") else path
-
-
-def escape_pattern(uri: str) -> str:
-    """Return an address to read in which no character stands for others: Spark takes those for patterns."""
-    return re.sub(r"[][{}*?\\]", r"\\\g<0>", uri)
+    """Return the path that a local URI stands for."""
+    path = find_local_path(uri)
+    if path is None:
+        raise OSError(f"{uri} is not a path of this machine")
+    return path
 
 
 def open_storage(uri: str, spark: SparkSession | None = None) -> Storage:
@@ -187,10 +180,9 @@ class LocalStorage:
         except FileNotFoundError:
             return
 
-    def read_bytes(self, uri: str) -> bytes:
-        """Return a file's content."""
-        with open(get_local_path(uri), "rb") as file:
-            return file.read()
+    def read_bytes(self, uri: str, limit: int) -> bytes:
+        """Return a file's content, of one that is larger than the limit one byte more than that."""
+        return read_regular_file(get_local_path(uri), limit)
 
     def write_bytes(self, uri: str, content: bytes) -> None:
         """Write a file that appears with its whole content or not at all; a pipe, device or link is written into."""

@@ -11,13 +11,14 @@ from urllib.parse import unquote
 from pyspark.errors import PySparkException
 
 from spark_jobs.contract.codes import Code, find_code
-from spark_jobs.errors import MARK_PATTERN, RAISED_PREFIX, JobError, shorten
-from spark_jobs.snapshot import name_column, name_table
+from spark_jobs.contract.plan import name_column, name_table
+from spark_jobs.contract.sql import MARK_PATTERN
+from spark_jobs.errors import RAISED_PREFIX, JobError, shorten
 from spark_jobs.sources.read_errors import ENCODING_HINT, ReadFailure, find_read_failure
 from spark_jobs.spark.jvm import list_causes
 
 if TYPE_CHECKING:
-    from spark_jobs.snapshot import Expression, Plan, Table
+    from spark_jobs.contract.plan import Expression, Plan, Table
 
 RAISED_CONDITION = "USER_RAISED_EXCEPTION"
 DOUBLE_MATCH = "SCALAR_SUBQUERY_TOO_MANY_ROWS"
@@ -119,7 +120,7 @@ def _find_table_of_file(plan: Plan, file: str | None) -> Table | None:
     found = [
         (len(place), index)
         for index, table in enumerate(plan.tables.values())
-        for place in (_plain_path(location.place) for location in table.locations if location.uri)
+        for place in (_plain_path(location.shown_uri) for location in table.locations if location.uri)
         if file is not None and f"{_plain_path(file)}/".startswith(f"{place}/")
     ]
     return list(plan.tables.values())[max(found)[1]] if found else None

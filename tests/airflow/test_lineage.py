@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from airflow_provider_runtime.operators.lineage import (
 )
 from airflow_provider_runtime.operators.resolve import ResolveOperator
 from airflow_provider_runtime.operators.run_project import RunProjectOperator
+from spark_jobs.contract.plan import Location, TableTrace
+from spark_jobs.contract.report import OutputReport, Report
 from tests.airflow.tasks import FakeSpark, FakeTask
 
 pytestmark = pytest.mark.airflow
@@ -34,7 +37,8 @@ def snapshot_uri(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_lineage_follows_a_column_through_joins_and_aggregates(snapshot_uri: str, tmp_path: Path) -> None:
-    report = {"outputs": [{"seq": 30, "rows": 13}, {"seq": 60, "rows": 10}]}
+    outputs = (OutputReport(30, "ledger", 13, ()), OutputReport(60, "close", 10, ()))
+    report = Report("a", 1, "succeeded", outputs=outputs)
     found = trace_plan(read_plan(snapshot_uri), report)
     ledger, close, _ = found.outputs
     data = f"{tmp_path}/data/fx_close"
@@ -71,19 +75,16 @@ def test_registered_dataset_is_the_same_place_for_writer_and_reader(snapshot_uri
     assert [found.name for found in registered] == ["Monthly Close"]
     assert registered[0].columns == trace_plan(plan).outputs[1].columns
 
-    reader = json.loads(json.dumps(plan))
-    reader["settings"]["trace"]["input"] |= {
-        "resolver": "registry version 1 (dataset_resolver)",
-        "dataset": "Monthly Close",
-    }
+    trace = {"input": TableTrace("Monthly Close", resolver="registry version 1 (dataset_resolver)")}
+    reader = replace(plan, settings=replace(plan.settings, trace=trace))
     read = {(found.namespace, found.name) for found in trace_plan(reader).inputs}
     assert (registered[0].namespace, registered[0].name) in read
 
 
 def test_databases_are_named_as_openlineage_asks_for() -> None:
-    location = {"kind": "jdbc", "table": "finance.close", "options": {"url": "jdbc:postgresql://db/books?user=u"}}
+    location = Location("jdbc", table="finance.close", options={"url": "jdbc:postgresql://db/books?user=u"})
     assert _name_location(location) == ("postgres://db:5432", "books.finance.close")
-    location["options"] = {"url": "jdbc:postgresql://db:6543/books"}
+    location = replace(location, options={"url": "jdbc:postgresql://db:6543/books"})
     assert _name_location(location) == ("postgres://db:6543", "books.finance.close")
 
 

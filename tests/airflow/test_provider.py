@@ -11,12 +11,14 @@ from airflow import plugins_manager
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 from airflow.serialization.helpers import find_registered_custom_deadline_reference, find_registered_custom_timetable
 
-from airflow_provider_runtime.core.errors import DataError, DefinitionError, InfrastructureError, LeaseError, Problem
-from airflow_provider_runtime.failures import read_job_error, to_airflow_error, translate_errors
+from airflow_provider_runtime.core.errors import DefinitionError, Problem, get_error_class
+from airflow_provider_runtime.failures import make_job_error, to_airflow_error, translate_errors
 from airflow_provider_runtime.get_provider_info import get_provider_info
 from airflow_provider_runtime.hooks import storage
-from airflow_provider_runtime.hooks.credentials import list_references, make_environment, read_secret
+from airflow_provider_runtime.hooks.credentials import make_environment, read_secret
 from airflow_provider_runtime.hooks.runtime import RuntimeHook
+from spark_jobs.contract.codes import Code
+from spark_jobs.contract.report import ErrorReport, Report
 from spark_jobs.credentials import credential_variable
 
 pytestmark = pytest.mark.airflow
@@ -117,14 +119,8 @@ def test_connection_test_of_a_good_one_passes(monkeypatch: pytest.MonkeyPatch, t
 
 def test_credentials_come_from_connections_and_only_those_of_airflow(monkeypatch: pytest.MonkeyPatch) -> None:
     connect(monkeypatch, "dwh", conn_type="postgres", login="etl", password="canary", extra={"sslmode": "require"})
-    plan = {
-        "tables": [{"credential_ref": "airflow://dwh"}, {"credential_ref": "env://TOKEN"}, {"credential_ref": None}]
-    }
+    environment = make_environment(["airflow://dwh", "env://TOKEN"])
 
-    references = list_references(plan)
-    environment = make_environment(references)
-
-    assert references == ["airflow://dwh", "env://TOKEN"]
     assert list(environment) == [credential_variable("airflow://dwh")]
     assert json.loads(environment[credential_variable("airflow://dwh")]) == {
         "user": "etl",
@@ -145,21 +141,20 @@ def test_secret_of_a_service_is_a_login_where_the_connection_has_one(monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("error", "fails_now"),
-    [(DefinitionError, True), (DataError, True), (LeaseError, True), (InfrastructureError, False)],
+    ("code", "fails_now"), [("CATALOG_001", True), ("DATA_001", True), ("RUN_001", True), ("INFRA_001", False)]
 )
-def test_only_infrastructure_errors_are_retried(error: type[DefinitionError], fails_now: bool) -> None:
-    made = to_airflow_error(error(Problem("X_001", "it broke", "mend it")))
+def test_only_infrastructure_errors_are_retried(code: Code, fails_now: bool) -> None:
+    made = to_airflow_error(get_error_class(code)(Problem(code, "it broke", "mend it")))
 
     assert isinstance(made, AirflowFailException) is fails_now
     assert isinstance(made, AirflowException)
-    assert "X_001" in str(made)
+    assert code in str(made)
     assert "mend it" in str(made)
 
 
 def test_error_of_a_report_points_at_the_yaml() -> None:
-    error = read_job_error(
-        {"code": "DATA_003", "message": "12 does not fit", "file": "fx.yaml", "line": 7, "hint": "use a wider type"}
+    error = make_job_error(
+        Report("a", 1, "failed", error=ErrorReport("DATA_003", "12 does not fit", "use a wider type", "fx.yaml", 7))
     )
 
     with pytest.raises(AirflowFailException, match=r"fx\.yaml:7"), translate_errors():
@@ -167,8 +162,8 @@ def test_error_of_a_report_points_at_the_yaml() -> None:
 
 
 @pytest.mark.parametrize(("code", "retried"), [("OUTPUT_003", True), ("INFRA_002", True), ("JOIN_010", False)])
-def test_code_of_a_report_decides_about_a_retry(code: str, retried: bool) -> None:
-    assert read_job_error({"code": code, "message": "x"}).retryable is retried
+def test_code_of_a_report_decides_about_a_retry(code: Code, retried: bool) -> None:
+    assert make_job_error(Report("a", 1, "failed", error=ErrorReport(code, "x"))).retryable is retried
 
 
 def test_document_that_never_ends_is_read_in_part_from_an_object_store(

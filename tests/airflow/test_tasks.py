@@ -16,6 +16,7 @@ from airflow_provider_runtime.hooks.storage import AirflowStorage
 from airflow_provider_runtime.operators.resolve import ResolveOperator
 from airflow_provider_runtime.operators.run_project import RunProjectOperator
 from airflow_provider_runtime.timetables.assets import make_asset
+from spark_jobs.contract.report import OutputReport, Report
 from tests.airflow.tasks import FakeSpark, FakeTask
 
 pytestmark = pytest.mark.airflow
@@ -281,8 +282,8 @@ def test_place_that_a_report_names_makes_no_second_line_of_the_log(monkeypatch: 
     lines: list[str] = []
     log = SimpleNamespace(info=lambda text, *values: lines.append(text % values))
     monkeypatch.setattr(RunProjectOperator, "log", log)
-    snapshot = SimpleNamespace(run_id="r", period_identifier="2026-01")
-    report = {"outputs": [{"seq": 1, "rows": 2, "destination": "a\nb\x1b[31m\u202e"}]}
+    snapshot = SimpleNamespace(run_id="r", period=SimpleNamespace(identifier="2026-01"))
+    report = Report("a", 1, "succeeded", outputs=(OutputReport(1, "a\nb\x1b[31m\u202e", 2, ()),))
     execution: Any = SimpleNamespace(snapshot=snapshot, report_uri="u")
     RunProjectOperator(task_id="run")._conclude(FakeTask().context(), execution, report, ())
     assert len(lines) == 1

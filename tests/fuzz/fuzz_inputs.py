@@ -16,8 +16,8 @@ with atheris.instrument_imports(include=["airflow_provider_runtime.core", "spark
     from airflow_provider_runtime.core.expr.parser import parse
     from airflow_provider_runtime.core.expr.problems import ExpressionSyntaxError
     from spark_jobs.contract.compiled_sql import find_foreign_part
+    from spark_jobs.contract.snapshot import parse_snapshot
     from spark_jobs.errors import JobError
-    from spark_jobs.snapshot import parse_snapshot
 
 
 def try_yaml(data: bytes) -> None:

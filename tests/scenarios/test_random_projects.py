@@ -13,11 +13,11 @@ from airflow_provider_runtime.core.catalog.yaml_source import parse_text
 from airflow_provider_runtime.scenarios.loading import LoadedScenario, read_document
 from airflow_provider_runtime.scenarios.reporting import render_result
 from airflow_provider_runtime.scenarios.runner import ScenarioRunner
+from spark_jobs.contract.plan import OutputOperation
 from spark_jobs.rows import executor, staging
 from spark_jobs.sinks import memory
 from spark_jobs.sinks.memory import MemorySinks
 from spark_jobs.sinks.protocol import StagedOutput
-from spark_jobs.snapshot import OutputOperation
 from tests.reference.projects import Generator
 
 SEEDS_IN_TEST = 60

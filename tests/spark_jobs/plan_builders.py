@@ -9,9 +9,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.contract.snapshot import Snapshot, parse_snapshot
 from spark_jobs.rows.executor import ExecutionReport, execute
 from spark_jobs.sinks.memory import MemorySinks
-from spark_jobs.snapshot import Snapshot, parse_snapshot
 
 TIMESTAMP = "2026-02-01T00:00:00Z"
 SYSTEM = [
@@ -143,6 +143,17 @@ class PlanBuilder:
                 "end_date": "2026-01-31",
             },
             "as_of": "2026-01-01",
+            "project_snapshot": {},
+            "resolver_snapshot": {
+                "input_dataset_id": "in",
+                "input_dataset_version": 1,
+                "resolver_id": "files",
+                "resolver_version": 1,
+                "resolver_source": "dataset_resolver",
+                "join_datasets": [],
+                "append_datasets": [],
+                "lookup_datasets": [],
+            },
             "plan": {
                 "tables": {"input": self.input, **self.tables},
                 "input": "input",

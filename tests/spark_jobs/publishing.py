@@ -9,22 +9,10 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.report import OutputReport
+from spark_jobs.contract.plan import Column, Destination, Location, Mark, OutputOperation, Plan, Slice, Table, Temporal
+from spark_jobs.contract.report import OutputReport
+from spark_jobs.contract.snapshot import Period, Project, ResolverSnapshot, Snapshot
 from spark_jobs.sinks.publish import Publication
-from spark_jobs.snapshot import (
-    Column,
-    Destination,
-    Location,
-    Mark,
-    OutputOperation,
-    Period,
-    Plan,
-    Project,
-    Slice,
-    Snapshot,
-    Table,
-    Temporal,
-)
 
 COLUMNS = (
     Column("id", "bigint", False),
@@ -34,11 +22,22 @@ COLUMNS = (
 )
 
 
+PINS = ResolverSnapshot(
+    input_dataset_id="gl",
+    input_dataset_version=1,
+    resolver_id="files",
+    resolver_version=1,
+    resolver_source="dataset_resolver",
+    join_datasets=(),
+    append_datasets=(),
+    lookup_datasets=(),
+)
+
+
 def make_output(uri: str | Path = "", *, seq: int = 50, **changes: Any) -> OutputOperation:
     """An output to a folder of Parquet files."""
     destination = Destination(kind="files", format="parquet", display=f"lake/{Path(str(uri)).name}", uri=str(uri))
     values: dict[str, Any] = {
-        "type": "output",
         "seq": seq,
         "name": f"output {seq}",
         "mark": f"output:{seq}",
@@ -81,9 +80,11 @@ def make_snapshot(
         sha256=sha256,
         run_id="run-1",
         run_timestamp=datetime(2026, 2, 1, tzinfo=UTC),
-        project=Project("fx-id", "fx", 1),
+        project=Project("fx-id", "fx", 1, "sha256:0"),
         period=Period(period, "month", start, start),
         as_of=start,
+        project_snapshot={},
+        resolver_snapshot=PINS,
         plan=plan,
     )
 

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_jobs.contract.plan import OutputOperation, Table
+from spark_jobs.contract.snapshot import parse_snapshot
 from spark_jobs.rows import executor, staging
 from spark_jobs.rows.executor import execute
 from spark_jobs.sinks.protocol import StagedOutput
-from spark_jobs.snapshot import OutputOperation, Table, parse_snapshot
 from tests.spark_jobs.plan_builders import PlanBuilder, files, join, start, table
 
 LONGEST_COMPILED_METHOD = 8000

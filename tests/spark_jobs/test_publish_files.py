@@ -13,11 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.contract.addresses import escape_pattern
+from spark_jobs.contract.plan import Destination
 from spark_jobs.errors import JobError
 from spark_jobs.sinks import attempts
 from spark_jobs.sinks.publish import Publication
-from spark_jobs.snapshot import Destination
-from spark_jobs.spark.storage import LocalStorage, escape_pattern
+from spark_jobs.spark.storage import LocalStorage
 from tests.spark_jobs.publishing import make_output, make_rows, make_slice, make_snapshot, publish, read_names, stage
 
 pytestmark = pytest.mark.spark

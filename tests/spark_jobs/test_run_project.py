@@ -12,10 +12,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_provider_runtime.core.job_package import build_job_package
+from spark_jobs.contract.addresses import escape_pattern
+from spark_jobs.contract.snapshot import parse_snapshot
 from spark_jobs.errors import JobError
 from spark_jobs.run_project import run_snapshot
-from spark_jobs.snapshot import parse_snapshot
-from spark_jobs.spark.storage import escape_pattern
 from spark_jobs.submitter import SUBMITTER_VARIABLE, describe_process
 from tests.spark_jobs.plan_builders import PlanBuilder, files, memory, start
 from tests.spark_jobs.publishing import read_names

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_provider_runtime.core.planning.resolve.locations import escape_pattern
-from spark_jobs.errors import JobError, quote_text
-from spark_jobs.snapshot import Table, build
+from spark_jobs.contract.addresses import escape_pattern
+from spark_jobs.contract.documents import read_document
+from spark_jobs.contract.plan import Table
+from spark_jobs.contract.sql import quote_text
+from spark_jobs.errors import JobError
 from spark_jobs.sources import SourceContext, load_table, numbering, splits
 from spark_jobs.sources.moments import Moments
 from tests.spark_jobs.plan_builders import files, join, memory, run, start, table
@@ -367,7 +369,7 @@ def test_scan_reads_needed_columns_of_the_period_only(spark: SparkSession, tmp_p
     )
     document = table([("used", "bigint"), ("unused", "string")], files(tmp_path / "p"), role=role, mode="period")
     context = SourceContext(spark, "2026-01", date(2026, 1, 1), lambda _: {}, Moments(spark))
-    frame = load_table(context, build(Table, document)).frame.where("used > 3").select("used")
+    frame = load_table(context, read_document(Table, document)).frame.where("used > 3").select("used")
     text = frame._jdf.queryExecution().executedPlan().toString()
     assert "EqualTo(_period,2026-01), GreaterThan(used,3)]" in text
     extra = ",_tmp_metadata_row_index:bigint" if role == "input" else ""

@@ -13,11 +13,11 @@ import pytest
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
+from spark_jobs.contract.plan import Column
 from spark_jobs.errors import JobError, MarkedProblem
 from spark_jobs.rows.executor import execute
 from spark_jobs.rows.staging import Staging
 from spark_jobs.sinks.memory import MemorySinks
-from spark_jobs.snapshot import Column
 from spark_jobs.sources.read_errors import find_read_failure
 from tests.spark_jobs.plan_builders import Columns, PlanBuilder, files, memory, run, start, table
 

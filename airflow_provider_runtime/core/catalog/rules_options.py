@@ -1,42 +1,11 @@
-"""Options of Spark's readers and writers: none given twice, none that moves files, runs code, or reads loosely.
-
-The Spark job refuses what moves files or runs code in every snapshot, by the same patterns; a contract test holds the
-two together.
-"""
+"""Options of Spark's readers and writers: none given twice, none that moves files, runs code, or reads loosely."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from urllib.parse import unquote
 
-CODE_IN_OPTION = re.compile(
-    r"^(?:prepare)?query$|init(?:statement|sql)|dbtable|createtable|factory|class|interceptor|deserializ|callback"
-    r"|verifier|plugin|provider$|failover\.proxy\.provider|logger|(?<!de)script|jaas|^init$|^hint$|[._]impl$|codecs$|signer"
-    r"|^parquet\.read\.filter$|jndi|inifile|initfile|infile|trace(?:file|dir)|propertiestransform|eventhandler"
-    r"|balancestrategy|exceptionchecker|browser|load_?extension",
-    re.IGNORECASE,
-)
-CLASS_NAME = re.compile(r"(?:^|[,;:\s])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.[A-Z][\w$]*(?:$|[,;:\s])", re.ASCII)
-# Names of people and databases and patterns of dates may look like names of classes.
-NO_CLASS_IN = re.compile(
-    r"driver|url|user(?:name)?|\w*schema|\w*database(?:name)?|\w*format|\w*value|pathglobfilter",
-    re.IGNORECASE | re.ASCII,
-)
-COMPRESSION = re.compile(r"(?:.*\.)?(?:compression|compress|codec)", re.IGNORECASE)
-PLAIN_WORD = re.compile(r"[A-Za-z0-9_-]*", re.ASCII)
-# How a bucket or container is logged in to is chosen by names of classes of Hadoop's own.
-LOGIN_OF_STORE = re.compile(
-    r"fs\.s3a\.(?:bucket\.[^.]+\.)?aws\.credentials\.provider=.*"
-    r"|fs\.azure\.account\.oauth\.provider\.type(?:\.[\w.-]+)?=org\.apache\.hadoop\.fs\.azurebfs\.[\w.]+",
-    re.ASCII | re.DOTALL,
-)
-OPTIONS_OF_URL = re.compile(r"[?&;(,:/#]\s*([^=?&;(),:/#]+)=")
-# Hadoop cuts blanks off names.
-PLACE_OF_FILES = re.compile(
-    r"[\x00-\x20]*(?:paths?|mapreduce\.output\.(?:basename|fileoutputformat\.outputdir)|mapred\.output\.dir)[\x00-\x20]*",
-    re.IGNORECASE,
-)
+from spark_jobs.contract.options import moves_files, runs_code
+
 # What the job reads files with whatever is asked for, by the format; `files` are those of all formats.
 STRICT: Mapping[str, Mapping[str, str]] = {
     "files": {"ignorecorruptfiles": "false", "ignoremissingfiles": "false"},
@@ -73,24 +42,3 @@ def reads_loosely(name: str, value: str, kind: str) -> bool:
         return True
     strict = {**STRICT["files"], **STRICT.get(kind, {})}.get(name.lower())
     return strict is not None and value.upper() != strict.upper()
-
-
-def moves_files(name: str) -> bool:
-    """Tell whether an option says where files are or what they are called: only paths and prefixes say that."""
-    return PLACE_OF_FILES.fullmatch(name) is not None
-
-
-def runs_code(name: str, value: str) -> bool:
-    """Tell whether an option may hold a statement, or the name of a class to be loaded."""
-    name = name.strip()
-    if LOGIN_OF_STORE.fullmatch(f"{name}={value}"):
-        return False
-    if COMPRESSION.fullmatch(name):
-        return not PLAIN_WORD.fullmatch(value)
-    if name.lower() == "url" and any(
-        CODE_IN_OPTION.search(key.strip("{} \t\r\n"))
-        # Drivers decode `%65` in names before they compare them.
-        for key in (*OPTIONS_OF_URL.findall(value), *OPTIONS_OF_URL.findall(unquote(value)))
-    ):
-        return True
-    return bool(CODE_IN_OPTION.search(name) or (CLASS_NAME.search(value) and not NO_CLASS_IN.fullmatch(name)))

@@ -20,6 +20,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from spark_jobs.contract.options import KNOWN_FORMATS
+
 IDENTIFIER_PATTERN = r"^[A-Za-z0-9](?:[A-Za-z0-9_-]|\.[A-Za-z0-9_-])*\.?$"
 NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 MAX_VERSION = 2**31 - 1
@@ -105,7 +107,6 @@ NonEmptyText = Annotated[
 ]
 Place = Annotated[Text, StringConstraints(max_length=LONGEST_PLACE)]
 NonEmptyPlace = Annotated[NonEmptyText, StringConstraints(max_length=LONGEST_PLACE)]
-KNOWN_FORMATS = ("parquet", "csv", "json", "orc", "jdbc")
 
 
 def read_format(value: str) -> str:

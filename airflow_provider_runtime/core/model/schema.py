@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from airflow_provider_runtime.core.model.base import Boolean, Model, Name, Text
+from spark_jobs.contract.system_columns import SYSTEM_TYPES
 
 TypeName = Literal["string", "integer", "decimal", "boolean", "date", "timestamp"]
 MAX_PRECISION = 38
@@ -100,20 +101,8 @@ class Column(Model):
         )
 
 
-SYSTEM_COLUMN_TYPES: dict[str, DataType] = {
-    "_row_id": STRING,
-    "_source_dataset": STRING,
-    "_operation_seq": INTEGER,
-    "_created_by_run": STRING,
-    "_created_at": TIMESTAMP,
-    "_updated_at": TIMESTAMP,
-    "_deleted": BOOLEAN,
-    "_labels": STRING,
-    "_period": STRING,
-    "_period_from": DATE,
-    "_period_to": DATE,
-}
-"""Columns that the engine adds to every working dataset."""
+_BY_DDL = {data_type.ddl: data_type for data_type in (STRING, INTEGER, BOOLEAN, DATE, TIMESTAMP)}
+SYSTEM_COLUMN_TYPES = {name: _BY_DDL[ddl] for name, ddl in SYSTEM_TYPES.items()}
 SYSTEM_COLUMN_NAMES = frozenset(SYSTEM_COLUMN_TYPES)
 """Names that cannot be declared."""
 TEMPORAL_COLUMN_NAMES = frozenset({"_period", "_period_from", "_period_to"})

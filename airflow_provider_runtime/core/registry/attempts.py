@@ -10,16 +10,10 @@ from airflow_provider_runtime.core.calendar.run_period import STRICTNESS
 from airflow_provider_runtime.core.errors import DefinitionError, LeaseError, PeriodError, Problem, RuntimeProviderError
 from airflow_provider_runtime.core.model.period import PeriodStatus
 from airflow_provider_runtime.core.registry.leases import is_alive, next_token
-from airflow_provider_runtime.core.registry.ports import (
-    Attempt,
-    Registration,
-    RunRecord,
-    RunStart,
-    SliceWrite,
-    UsedDefinition,
-)
+from airflow_provider_runtime.core.registry.ports import Attempt, Registration, RunRecord, RunStart, SliceWrite
 from airflow_provider_runtime.core.registry.slices import register_slice
 from airflow_provider_runtime.core.registry.store import LeaseRow, Store, to_datetime
+from spark_jobs.contract.plan import UsedDefinition
 
 FROM_FILE = "in the calendar's file"
 

@@ -9,20 +9,11 @@ from typing import Any, Literal, Protocol
 
 from airflow_provider_runtime.core.errors import Problem
 from airflow_provider_runtime.core.model.period import PeriodStatus
+from spark_jobs.contract.plan import UsedDefinition
 
 RunStatus = Literal["running", "succeeded", "failed", "revoked"]
 LEASE_SECONDS = 90.0
 """How long a lease lives after its last heartbeat."""
-
-
-@dataclass(frozen=True, slots=True)
-class UsedDefinition:
-    """A definition that a run used; drafts are not among them."""
-
-    kind: str
-    id: str
-    version: int
-    digest: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,9 @@ from airflow_provider_runtime.core.registry.ports import (
     RunRecord,
     RunStart,
     SliceWrite,
-    UsedDefinition,
 )
 from airflow_provider_runtime.core.registry.store import Store, to_datetime
+from spark_jobs.contract.plan import UsedDefinition
 
 T = TypeVar("T")
 

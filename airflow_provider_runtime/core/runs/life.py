@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Any
 
 from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError, SnapshotError
-from airflow_provider_runtime.core.model.report import find_misfit
-from airflow_provider_runtime.core.planning.check.system_columns import SYSTEM_COLUMN_NAMES
 from airflow_provider_runtime.core.planning.resolve.locations import hide_control_characters
-from airflow_provider_runtime.core.planning.snapshot.settings import get_calendar_name, get_settings
 from airflow_provider_runtime.core.registry.leases import describe_holder
 from airflow_provider_runtime.core.registry.ports import (
     LEASE_SECONDS,
@@ -21,9 +20,11 @@ from airflow_provider_runtime.core.registry.ports import (
     Registry,
     RunStart,
     SliceWrite,
-    UsedDefinition,
 )
-from airflow_provider_runtime.core.registry.slices import make_table_name
+from spark_jobs.contract.documents import read_document
+from spark_jobs.contract.problems import shorten
+from spark_jobs.contract.report import ErrorReport, Report
+from spark_jobs.contract.snapshot import Snapshot
 
 _SLICE_NAME = re.compile(r"[A-Za-z0-9_-]+")
 REPORT_OPERATION_KEYS = ("seq", "type", "name", "rows_affected", "rows_after")
@@ -31,8 +32,7 @@ REPORT_OPERATION_KEYS = ("seq", "type", "name", "rows_affected", "rows_after")
 
 def begin_attempt(
     registry: Registry,
-    snapshot: Mapping[str, Any],
-    sha256: str,
+    snapshot: Snapshot,
     *,
     snapshot_uri: str | None = None,
     allow_closed: bool = False,
@@ -42,31 +42,25 @@ def begin_attempt(
     lease_seconds: float = LEASE_SECONDS,
 ) -> Attempt:
     """Take the lease of the snapshot's project and period; the attempt's token fences every older one."""
-    project, period = snapshot["project"], snapshot["period"]
-    settings = get_settings(snapshot)
+    project, settings = snapshot.project, snapshot.plan.settings
     start = RunStart(
-        snapshot_sha256=sha256,
-        run_id=str(snapshot["run_id"]),
-        project_id=str(project["id"]),
-        project_name=str(project["name"]),
-        project_version=int(project["version"]),
-        calendar=get_calendar_name(snapshot),
-        period=str(period["identifier"]),
-        level=str(period["level"]),
+        snapshot_sha256=snapshot.sha256,
+        run_id=snapshot.run_id,
+        project_id=project.id,
+        project_name=project.name,
+        project_version=project.version,
+        calendar=settings.calendar,
+        period=snapshot.period.identifier,
+        level=snapshot.period.level,
         snapshot_uri=snapshot_uri,
-        definitions=_list_definitions(snapshot),
+        definitions=settings.definitions,
         invocation=invocation,
-        allow_closed=allow_closed or bool(settings.get("allow_closed")),
-        file_status=settings.get("file_status") or "open",
-        lies_in=tuple(settings.get("lies_in") or ()),
+        allow_closed=allow_closed or settings.allow_closed,
+        file_status=settings.file_status,
+        lies_in=settings.lies_in,
     )
     holder = describe_holder(durable=durable)
     return registry.begin_attempt(start, holder=holder, lease_seconds=lease_seconds, resume_token=resume_token)
-
-
-def heartbeat(registry: Registry, attempt: Attempt) -> None:
-    """Lengthen the attempt's lease; raises when the attempt may no longer publish."""
-    registry.heartbeat(attempt)
 
 
 def check_attempt(registry: Registry, attempt: Attempt) -> None:
@@ -107,106 +101,93 @@ def keep_alive(
 
 
 def finish_attempt(
-    registry: Registry, attempt: Attempt, snapshot: Mapping[str, Any], report: Mapping[str, Any]
+    registry: Registry, attempt: Attempt, snapshot: Snapshot, report: Report
 ) -> tuple[Registration, ...]:
     """Register what the job has written; the report must be one of this snapshot and this attempt."""
     _check_report(attempt, report)
-    return registry.finish_attempt(attempt, list_slice_writes(snapshot, report), report)
+    return registry.finish_attempt(attempt, list_slice_writes(snapshot, report), report.to_dict())
 
 
 def fail_attempt(
-    registry: Registry,
-    attempt: Attempt,
-    error: Mapping[str, Any] | BaseException,
-    report: Mapping[str, Any] | None = None,
+    registry: Registry, attempt: Attempt, error: ErrorReport | BaseException, report: Report | None = None
 ) -> bool:
     """Record why the attempt failed and give its lease back; False when it was no longer the current one."""
-    return registry.fail_attempt(attempt, error if isinstance(error, Mapping) else _describe_error(error), report)
+    told = error if isinstance(error, ErrorReport) else describe_error(error)
+    return registry.fail_attempt(attempt, asdict(told), None if report is None else report.to_dict())
 
 
-def list_slice_writes(snapshot: Mapping[str, Any], report: Mapping[str, Any]) -> list[SliceWrite]:
+def read_report(content: bytes) -> Report:
+    """Return the report in a file that a job has written; SNAPSHOT_001 when it is not one."""
+    try:
+        return read_document(Report, json.loads(content))
+    except (ValueError, RecursionError) as error:
+        message = f"the report is not one of this package's job: {shorten(str(error))}"
+        raise SnapshotError(Problem("SNAPSHOT_001", message)) from None
+
+
+def list_slice_writes(snapshot: Snapshot, report: Report) -> list[SliceWrite]:
     """Return the slices that a report tells of, with the schema that the snapshot planned for them."""
-    planned = {
-        operation["seq"]: operation for operation in snapshot["plan"]["operations"] if operation["type"] == "output"
-    }
-    registers = snapshot["plan"].get("settings", {}).get("registers", {})
-    writes = []
-    for output in report.get("outputs", ()):
-        written = output.get("slice")
-        if written is None:
+    planned = {output.seq: output.slice for output in snapshot.plan.outputs}
+    period, writes = snapshot.period.identifier, []
+    for output in report.outputs:
+        if output.slice is None:
             continue
-        operation = planned.get(output["seq"])
-        if operation is None or operation.get("slice") is None:
-            raise SnapshotError(
-                Problem("SNAPSHOT_001", f"the report tells of a slice of output {output['seq']}, the snapshot does not")
-            )
-        target = operation["slice"]
-        _check_slice_address(
-            str(written["uri"]), f"{target['uri_prefix'].rstrip('/')}/{snapshot['period']['identifier']}/"
-        )
-        inferred = registers.get(str(output["seq"]), {}).get("definition")
+        target, registers = planned.get(output.seq), snapshot.plan.settings.registers.get(str(output.seq))
+        if target is None or registers is None:
+            message = f"the report tells of a slice of output {output.seq}, the snapshot does not"
+            raise SnapshotError(Problem("SNAPSHOT_001", message))
+        _check_slice_address(output.slice.uri, f"{target.uri_prefix.rstrip('/')}/{period}/")
         writes.append(
             SliceWrite(
-                output_seq=int(output["seq"]),
-                dataset_id=str(target["dataset_id"]),
-                dataset_name=str(target["dataset_name"]),
-                period=str(snapshot["period"]["identifier"]),
-                uri=str(written["uri"]),
-                rows=int(written["rows"]),
-                definition=inferred or _make_definition(target, operation["columns"]),
-                content=written.get("content"),
+                output_seq=output.seq,
+                dataset_id=target.dataset_id,
+                dataset_name=target.dataset_name,
+                period=period,
+                uri=output.slice.uri,
+                rows=output.slice.rows,
+                definition=registers.definition,
+                content=output.slice.content,
             )
         )
     return writes
 
 
-def public_report(report: Mapping[str, Any], registrations: Sequence[Registration]) -> dict[str, Any]:
+def public_report(report: Report, registrations: Sequence[Registration]) -> dict[str, Any]:
     """Return the report as `run --report` writes it."""
     versions = {registration.output_seq: registration.version for registration in registrations}
     return {
-        "run_id": report.get("run_id"),
-        "status": report["status"],
-        "period": report.get("period"),
+        "run_id": report.run_id,
+        "status": report.status,
+        "period": report.period,
         "operations": [
-            {key: operation.get(key) for key in REPORT_OPERATION_KEYS} for operation in report.get("operations", ())
+            {key: getattr(operation, key) for key in REPORT_OPERATION_KEYS} for operation in report.operations
         ],
         "outputs": [
             {
-                "seq": output["seq"],
-                "destination": output["destination"],
-                "rows": output["rows"],
-                "columns": list(output["columns"]),
-                "registered_dataset": output.get("registered_dataset"),
-                "registered_version": versions.get(output["seq"]),
+                "seq": output.seq,
+                "destination": output.destination,
+                "rows": output.rows,
+                "columns": list(output.columns),
+                "registered_dataset": output.registered_dataset,
+                "registered_version": versions.get(output.seq),
             }
-            for output in report.get("outputs", ())
+            for output in report.outputs
         ],
-        "timings": dict(report.get("timings", {})),
-        "error": report.get("error"),
+        "timings": dict(report.timings),
+        "error": None if report.error is None else asdict(report.error),
     }
 
 
-def _list_definitions(snapshot: Mapping[str, Any]) -> tuple[UsedDefinition, ...]:
-    found = snapshot.get("plan", {}).get("settings", {}).get("definitions", ())
-    return tuple(
-        UsedDefinition(str(item["kind"]), str(item["id"]), int(item["version"]), str(item["digest"])) for item in found
-    )
-
-
-def _check_report(attempt: Attempt, report: Mapping[str, Any]) -> None:
-    if (reason := find_misfit(dict(report))) is not None:
-        raise SnapshotError(Problem("SNAPSHOT_001", f"the report is not one of this package's job: {reason}"))
-    digest = str(report.get("snapshot_sha256", "")).removeprefix("sha256:")
-    expected = attempt.snapshot_sha256.removeprefix("sha256:")
-    if digest != expected or str(report.get("attempt")) != str(attempt.token):
+def _check_report(attempt: Attempt, report: Report) -> None:
+    if not report.is_of(attempt.snapshot_sha256, attempt.token):
         raise SnapshotError(
             Problem(
                 "SNAPSHOT_001",
-                f"the report is of snapshot {digest[:12] or '?'} attempt {report.get('attempt')}, not of snapshot"
-                f" {expected[:12]} attempt {attempt.token}",
+                f"the report is of snapshot {report.snapshot_sha256[:12]} attempt {report.attempt}, not of snapshot"
+                f" {attempt.snapshot_sha256[:12]} attempt {attempt.token}",
             )
         )
-    if report.get("status") != "succeeded":
+    if not report.succeeded:
         raise SnapshotError(Problem("SNAPSHOT_001", "the report does not tell of a success"))
 
 
@@ -218,45 +199,9 @@ def _check_slice_address(uri: str, folder: str) -> None:
         raise SnapshotError(Problem("SNAPSHOT_001", message, "see who can write reports; nothing was registered"))
 
 
-def _make_definition(target: Mapping[str, Any], columns: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    name = str(target["dataset_name"])
-    return {
-        "id": str(target["dataset_id"]),
-        "name": name,
-        "resolver_id": "registry",
-        "main_table": {
-            "name": make_table_name(name),
-            "temporal_mode": "period",
-            "columns": [_make_column(column) for column in columns if column["name"] not in SYSTEM_COLUMN_NAMES],
-        },
-    }
-
-
-def _make_column(column: Mapping[str, Any]) -> dict[str, Any]:
-    spelled = str(column["type"])
-    nullable = bool(column.get("nullable", True))
-    if decimal := re.fullmatch(r"decimal\((\d+),\s*(\d+)\)", spelled):
-        precision, scale = int(decimal[1]), int(decimal[2])
-        parts = {"type": "decimal", "precision": precision, "scale": scale}
-    else:
-        parts = {"type": "integer" if spelled == "bigint" else spelled}
-    return {"name": column["name"], **parts, "nullable": nullable}
-
-
-def _describe_error(error: BaseException) -> dict[str, Any]:
+def describe_error(error: BaseException) -> ErrorReport:
+    """Return an exception as reports tell it."""
     if isinstance(error, RuntimeProviderError):
-        problem = error.problems[0]
-        place = problem.location
-        return {
-            "code": problem.code,
-            "message": problem.message,
-            "hint": problem.hint,
-            "file": place.file,
-            "line": place.line,
-            "column": place.column,
-            "project": place.project,
-            "operation_seq": place.operation_seq,
-            "field": place.field,
-        }
+        return ErrorReport.from_problem(error.problems[0])
     # The text of a foreign exception may hold anything, a secret too: its kind must do.
-    return {"code": "INFRA_001", "message": f"the run ended with {type(error).__name__}"}
+    return ErrorReport("INFRA_001", f"the run ended with {type(error).__name__}")

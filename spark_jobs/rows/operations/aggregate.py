@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions
 
-from spark_jobs.rows.working import WORKING
-from spark_jobs.sources.columns import quote_name
+from spark_jobs.contract.sql import WORKING, quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import DataFrame
 
-    from spark_jobs.snapshot import Expression
+    from spark_jobs.contract.plan import Expression
 
 
 def group_rows(frame: DataFrame, group_by: Sequence[str], aggregations: Sequence[Expression]) -> DataFrame:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from spark_jobs.contract.sql import WORKING, quote_name
 from spark_jobs.rows.operations.aggregate import group_rows
 from spark_jobs.rows.row_ids import POSITION, hash_keys
-from spark_jobs.rows.working import WORKING
-from spark_jobs.sources.columns import quote_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from spark_jobs.snapshot import AppendOperation
+    from spark_jobs.contract.plan import AppendOperation
 
 
 def read_source_rows(source: DataFrame, operation: AppendOperation, salt: str) -> DataFrame:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spark_jobs.rows.working import WORKING
-from spark_jobs.sources.columns import quote_name
+from spark_jobs.contract.sql import WORKING, quote_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spark_jobs.sources.columns import quote_name
+from spark_jobs.contract.sql import quote_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from spark_jobs.snapshot import OutputOperation
+    from spark_jobs.contract.plan import OutputOperation
 
 
 def select_output(frame: DataFrame, operation: OutputOperation) -> DataFrame:

@@ -7,16 +7,15 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from spark_jobs.contract.compiled_sql import split_sql
-from spark_jobs.rows.working import WORKING
-from spark_jobs.sources.columns import quote_name
+from spark_jobs.contract.sql import WORKING, quote_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from spark_jobs.contract.plan import Expression, UpdateOperation
     from spark_jobs.rows.flags import Flags
     from spark_jobs.rows.joins import TouchedRows
     from spark_jobs.rows.working import Part
-    from spark_jobs.snapshot import Expression, UpdateOperation
 
 
 _NULL = re.compile(r"CAST\((?:/\*[^*]*\*/)?NULL AS [\w(),]+?\)(?=\s|\)|,|$)", re.IGNORECASE)

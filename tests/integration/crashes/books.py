@@ -21,10 +21,10 @@ import pyarrow.parquet
 from airflow_provider_runtime.cli.local_run import LocalRunner
 from airflow_provider_runtime.core.catalog.loader import load_catalog
 from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions, build_snapshot
-from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
 from airflow_provider_runtime.core.planning.snapshot.store import write_snapshot
 from airflow_provider_runtime.core.registry.ports import Registry
 from airflow_provider_runtime.core.registry.sql import open_registry
+from spark_jobs.contract.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_jobs.contract.plan import Column
 from spark_jobs.errors import JobError
-from spark_jobs.snapshot import Column
 from tests.integration.jdbc.conftest import Warehouse
 from tests.integration.jdbc.test_publish_jdbc import list_stage_tables, make_table_output, read_table
 from tests.spark_jobs.publishing import make_rows, make_snapshot, publish

@@ -10,8 +10,8 @@ import psycopg
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.contract.plan import OutputOperation
 from spark_jobs.errors import JobError
-from spark_jobs.snapshot import OutputOperation
 from tests.integration.jdbc.conftest import Warehouse
 from tests.integration.jdbc.test_publish_jdbc import list_stage_tables, make_table_output, read_table
 from tests.integration.lossy_proxy import LossyProxy, start_lossy_proxy

@@ -11,10 +11,11 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from spark_jobs.contract.documents import read_document
+from spark_jobs.contract.plan import Column, Table
+from spark_jobs.contract.report import OperationReport
 from spark_jobs.errors import JobError
-from spark_jobs.report import OperationReport
 from spark_jobs.sinks.publish import Publication
-from spark_jobs.snapshot import Column, Table, build
 from spark_jobs.sources import SourceContext, load_table
 from spark_jobs.sources.moments import Moments
 from spark_jobs.spark.translation import translate
@@ -82,7 +83,7 @@ def test_database_is_asked_for_the_period_and_the_needed_columns(spark: SparkSes
     document = table([("id", "bigint"), ("note", "string")], locate(tx), mode="period")
     moments = Moments(spark)
     context = SourceContext(spark, "2026-01", date(2026, 1, 1), give_credentials, moments)
-    frame = load_table(context, build(Table, document)).frame.where("id > 3").select("id")
+    frame = load_table(context, read_document(Table, document)).frame.where("id > 3").select("id")
     text = frame._jdf.queryExecution().executedPlan().toString()
     moments.close()
     assert "*EqualTo(_period,2026-01), *GreaterThan(id,3)]" in text

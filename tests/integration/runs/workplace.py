@@ -17,9 +17,9 @@ from pyspark.sql import SparkSession
 from airflow_provider_runtime.cli.local_run import LocalRunner, RunResult
 from airflow_provider_runtime.core.catalog.loader import load_catalog
 from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions, build_snapshot
-from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
 from airflow_provider_runtime.core.planning.snapshot.store import write_snapshot
 from airflow_provider_runtime.core.registry.ports import Registry
+from spark_jobs.contract.snapshot import Snapshot
 
 TIMESTAMP = datetime(2026, 11, 1, tzinfo=UTC)
 SOURCES = """

@@ -44,7 +44,7 @@ def test_resolve_writes_to_a_file_or_into_a_store(folder: Path) -> None:
     result = invoke("--period", "2026-01", "--output", "out/snapshot.json")
     assert (result.exit_code, result.stdout) == (0, "")
     sha256 = result.stderr.split()[1]
-    assert read_snapshot("out/snapshot.json", sha256).period_identifier == "2026-01"
+    assert read_snapshot("out/snapshot.json", sha256).period.identifier == "2026-01"
     result = invoke("--period", "2026-01", "--output", "store/")
     assert read_snapshot(result.stderr.split()[2]).sha256 == result.stderr.split()[1]
 

@@ -6,10 +6,12 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from types import SimpleNamespace
+from typing import Any, Literal
 
 import pytest
 from click.testing import CliRunner, Result
@@ -24,8 +26,9 @@ from airflow_provider_runtime.core.errors import InfrastructureError, PeriodErro
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
 from airflow_provider_runtime.core.registry.transactional import TransactionalRegistry
 from spark_jobs import run_project
+from spark_jobs.contract.report import ErrorReport, OutputReport, Report
+from spark_jobs.contract.snapshot import Snapshot
 from spark_jobs.errors import JobError
-from spark_jobs.snapshot import Snapshot as JobSnapshot
 from tests.unit.core.planning.resolve_builder import DATASETS, MONTHLY, PLACES, resolve, write_project, write_resolver
 from tests.unit.core.planning.test_snapshot_builder import RESOLVER, publish, write_consumer
 
@@ -223,12 +226,12 @@ def test_period_locked_while_it_ran_is_what_the_job_is_told(monkeypatch: pytest.
     snapshot = resolve(write_resolver(MONTHLY), write_project(), registry=registry)
     told: list[str] = []
 
-    def run_snapshot(*_: object, before_publish: Callable[[], None], **__: object) -> SimpleNamespace:
+    def run_snapshot(*_: object, before_publish: Callable[[], None], **__: object) -> Report:
         registry.set_period_status("gregorian", "2026-01", "locked", who="ann", reason="audited")
         with pytest.raises(JobError) as caught:
             before_publish()
         told.append(str(caught.value))
-        return SimpleNamespace(to_dict=lambda: {"status": "failed"})
+        return Report(snapshot.sha256, 1, "failed")
 
     monkeypatch.setattr(run_project, "run_snapshot", run_snapshot)
     runner = LocalRunner(registry, lambda: None, told.append)  # type: ignore[arg-type, return-value]
@@ -237,7 +240,7 @@ def test_period_locked_while_it_ran_is_what_the_job_is_told(monkeypatch: pytest.
     assert told[0].startswith("PERIOD_002: period 2026-01")
 
 
-JOB_ERROR = {"code": "OUTPUT_003", "message": "the disk is full"}
+JOB_ERROR = ErrorReport("OUTPUT_003", "the disk is full")
 
 
 @pytest.mark.parametrize(
@@ -251,11 +254,11 @@ JOB_ERROR = {"code": "OUTPUT_003", "message": "the disk is full"}
     ],
 )
 def test_failure_after_outputs_were_swapped_in_does_not_say_that_nothing_was_published(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, job_report: dict[str, object], reason: str, said: str
+    folder: Path, monkeypatch: pytest.MonkeyPatch, job_report: dict[str, Any], reason: str, said: str
 ) -> None:
     """The registry goes away, or the period is locked, while the job publishes."""
 
-    def run_snapshot(spark: object, snapshot: JobSnapshot, attempt: int, **_: object) -> SimpleNamespace:
+    def run_snapshot(spark: object, snapshot: Snapshot, attempt: int, **_: object) -> Report:
         if reason == "locked":
             lock = ["periods", "--lock", "2026-01", "--reason", "audited"]
             assert CliRunner().invoke(root_command, lock).exit_code == 0
@@ -264,7 +267,7 @@ def test_failure_after_outputs_were_swapped_in_does_not_say_that_nothing_was_pub
             for name in ("finish_attempt", "fail_attempt"):
                 monkeypatch.setattr(TransactionalRegistry, name, fail)
         error = None if job_report["status"] == "succeeded" else JOB_ERROR
-        return SimpleNamespace(to_dict=lambda: make_report(snapshot, attempt, error) | job_report)
+        return replace(make_report(snapshot, attempt, error), **job_report)
 
     def fail(*_: object) -> None:
         raise InfrastructureError(Problem("INFRA_001", "the registry does not answer"))
@@ -277,20 +280,11 @@ def test_failure_after_outputs_were_swapped_in_does_not_say_that_nothing_was_pub
     assert f"2026-01: {said}" in result.output
 
 
-def make_report(snapshot: JobSnapshot, attempt: int, error: dict[str, str] | None) -> dict[str, object]:
+def make_report(snapshot: Snapshot, attempt: int, error: ErrorReport | None = None) -> Report:
     """Return what the job reports, with an output where it has succeeded."""
-    outputs = [] if error else [{"seq": 90, "destination": "d", "rows": 1, "columns": ["a"]}]
-    return {
-        "report_version": 1,
-        "snapshot_sha256": snapshot.sha256,
-        "attempt": attempt,
-        "run_id": snapshot.run_id,
-        "period": "2026-01",
-        "operations": [],
-        "outputs": outputs,
-        "timings": {},
-        "error": error,
-    }
+    outputs = () if error else (OutputReport(90, "d", 1, ("a",)),)
+    status: Literal["succeeded", "failed"] = "failed" if error else "succeeded"
+    return Report(snapshot.sha256, attempt, status, snapshot.run_id, "2026-01", outputs=outputs, error=error)
 
 
 def test_snapshot_that_was_tampered_with_is_refused_before_anything_is_done(folder: Path) -> None:

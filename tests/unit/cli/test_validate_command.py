@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 
 from airflow_provider_runtime.cli.validate import command
 from airflow_provider_runtime.core.catalog.loader import load_catalog
-from airflow_provider_runtime.core.registry.ports import UsedDefinition
 from airflow_provider_runtime.core.registry.sql import open_registry
+from spark_jobs.contract.plan import UsedDefinition
 from tests.unit.core.registry.registry_cases import ELSEWHERE, make_start, make_write
 
 DATASETS = """

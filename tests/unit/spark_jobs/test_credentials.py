@@ -6,10 +6,11 @@ import json
 import pytest
 
 from spark_jobs import redaction
+from spark_jobs.contract.report import OperationReport, Report
 from spark_jobs.credentials import credential_variable, read_credentials
 from spark_jobs.errors import JobError, shorten
 from spark_jobs.redaction import redact
-from spark_jobs.report import ErrorReport, OperationReport, Report
+from spark_jobs.report import make_error_reports
 
 
 @pytest.fixture(autouse=True)
@@ -128,7 +129,8 @@ def test_secret_at_the_end_of_a_text_that_is_cut_shows_no_part_of_itself() -> No
 def test_secret_that_looks_like_a_part_of_the_report_leaves_it_readable(secret: str) -> None:
     read_credentials("env://W", {"W": secret})
     operation = OperationReport(10, "update", "op", 1000, 1000, 0.1)
-    report = Report("a" * 64, 1, "succeeded", operations=(operation,), error=ErrorReport("X", f"said {secret}"))
+    (error,) = make_error_reports(JobError("INFRA_001", f"said {secret}"), None)
+    report = Report("a" * 64, 1, "succeeded", operations=(operation,), error=error)
     found = report.to_dict()
     assert (found["status"], found["attempt"], found["operations"][0]["rows_after"]) == ("succeeded", 1, 1000)
     assert found["error"]["message"] == "said ***"

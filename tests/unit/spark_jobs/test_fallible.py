@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from spark_jobs.contract.plan import Expression
 from spark_jobs.rows.operations.update import list_fallible
-from spark_jobs.snapshot import Expression
 
 
 @pytest.mark.parametrize(

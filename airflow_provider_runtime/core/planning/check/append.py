@@ -11,12 +11,11 @@ from airflow_provider_runtime.core.expr.datatypes import is_assignable
 from airflow_provider_runtime.core.expr.nodes import ColumnRef
 from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
 from airflow_provider_runtime.core.model.operation import AggregateArguments, AppendOperation
-from airflow_provider_runtime.core.model.schema import DataType
+from airflow_provider_runtime.core.model.schema import SYSTEM_COLUMN_NAMES, DataType
 from airflow_provider_runtime.core.planning.check.checked import CheckedExpression, CheckedOperation, Path, TableUse
 from airflow_provider_runtime.core.planning.check.context import OperationContext, make_table_use
 from airflow_provider_runtime.core.planning.check.grouping import Place, check_aggregations, check_group_by
 from airflow_provider_runtime.core.planning.check.names import suggest_column
-from airflow_provider_runtime.core.planning.check.system_columns import SYSTEM_COLUMN_NAMES
 from airflow_provider_runtime.core.planning.check.wording import SOURCE_AGGREGATION, SOURCE_SELECTOR
 from airflow_provider_runtime.core.planning.check.working import Contribution
 

@@ -9,10 +9,10 @@ from airflow_provider_runtime.core.errors import Code
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.scope import Scope
 from airflow_provider_runtime.core.model.operation import AggregateArguments, Aggregation
+from airflow_provider_runtime.core.model.schema import SYSTEM_COLUMN_NAMES
 from airflow_provider_runtime.core.planning.check.checked import Path
 from airflow_provider_runtime.core.planning.check.context import OperationContext
 from airflow_provider_runtime.core.planning.check.names import is_name, read_column_reference, suggest_column
-from airflow_provider_runtime.core.planning.check.system_columns import SYSTEM_COLUMN_NAMES
 from airflow_provider_runtime.core.planning.check.wording import Wording
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from airflow_provider_runtime.core.catalog.catalog import registered_dataset_id
 from airflow_provider_runtime.core.errors import DefinitionError
 from airflow_provider_runtime.core.model.operation import OutputOperation
-from airflow_provider_runtime.core.model.plan import PlanDestination
-from airflow_provider_runtime.core.options import get_option
 from airflow_provider_runtime.core.planning.check.checked import CheckedOperation, WorkingColumn
 from airflow_provider_runtime.core.planning.check.context import OperationContext, uses_of
 from airflow_provider_runtime.core.planning.check.names import read_column_reference, suggest_column
@@ -17,6 +15,8 @@ from airflow_provider_runtime.core.planning.resolve.destinations import (
     resolve_destination,
 )
 from airflow_provider_runtime.core.planning.resolve.places import describe_overlap
+from spark_jobs.contract.options import get_option
+from spark_jobs.contract.plan import Destination
 
 
 def check_output(context: OperationContext) -> CheckedOperation:
@@ -123,7 +123,7 @@ def _check_destination(
     _check_apart(context, operation, destination)
 
 
-def _check_apart(context: OperationContext, operation: OutputOperation, destination: PlanDestination) -> None:
+def _check_apart(context: OperationContext, operation: OutputOperation, destination: Destination) -> None:
     """Refuse a place that another output writes to: the later one would replace what the earlier one wrote."""
     found = context.project.written.find_met(destination)
     if found is not None:

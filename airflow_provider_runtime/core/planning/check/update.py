@@ -8,7 +8,7 @@ from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.datatypes import explain_no_common_type
 from airflow_provider_runtime.core.expr.scope import Relation, Scope
 from airflow_provider_runtime.core.model.operation import Assignment, RuntimeJoin, UpdateOperation
-from airflow_provider_runtime.core.model.schema import DataType
+from airflow_provider_runtime.core.model.schema import SYSTEM_COLUMN_NAMES, DataType
 from airflow_provider_runtime.core.planning.check.checked import CheckedExpression, CheckedJoin, CheckedOperation, Path
 from airflow_provider_runtime.core.planning.check.context import (
     OperationContext,
@@ -16,9 +16,9 @@ from airflow_provider_runtime.core.planning.check.context import (
     uses_of,
 )
 from airflow_provider_runtime.core.planning.check.names import check_new_name, is_name
-from airflow_provider_runtime.core.planning.check.system_columns import ASSIGNABLE_SYSTEM_COLUMNS, SYSTEM_COLUMN_NAMES
 from airflow_provider_runtime.core.planning.check.wording import JOIN_CONDITION, make_assignment_wording
 from airflow_provider_runtime.core.planning.check.working import Contribution
+from spark_jobs.contract.system_columns import ASSIGNABLE_SYSTEM_COLUMNS
 
 
 def check_update(context: OperationContext) -> CheckedOperation:

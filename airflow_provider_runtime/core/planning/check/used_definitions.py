@@ -12,7 +12,8 @@ from airflow_provider_runtime.core.model.dataset import Dataset
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.model.resolver import Resolver
 from airflow_provider_runtime.core.planning.check.checked import CheckedProject
-from airflow_provider_runtime.core.registry.ports import Registry, UsedDefinition
+from airflow_provider_runtime.core.registry.ports import Registry
+from spark_jobs.contract.plan import UsedDefinition
 
 
 def find_used_definitions(

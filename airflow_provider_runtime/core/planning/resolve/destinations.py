@@ -8,12 +8,13 @@ from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition, Path
 from airflow_provider_runtime.core.errors import DefinitionError, Problem
 from airflow_provider_runtime.core.model.datasource import Datasource
-from airflow_provider_runtime.core.model.operation import Destination, OutputOperation
-from airflow_provider_runtime.core.model.plan import PlanDestination
+from airflow_provider_runtime.core.model.operation import Destination as WrittenDestination
+from airflow_provider_runtime.core.model.operation import OutputOperation
 from airflow_provider_runtime.core.model.project import Project
-from airflow_provider_runtime.core.options import drop_option, get_option, merge_options
 from airflow_provider_runtime.core.planning.resolve.locations import holds_control, leads_out, make_uri
 from airflow_provider_runtime.core.suggest import suggest
+from spark_jobs.contract.options import drop_options, get_option, merge_options
+from spark_jobs.contract.plan import Destination
 
 DEFAULT_SANDBOX = "sandbox"
 POSTGRES_NAME_BYTES = 63
@@ -37,7 +38,7 @@ class _ToldElsewhereError(Exception):
 
 def resolve_destination(
     catalog: Catalog, definition: Definition[Project], index: int, *, sandbox: str | None = None
-) -> PlanDestination:
+) -> Destination:
     """Return where the output at this position of the project's list goes; raise OUTPUT_002 when nowhere.
 
     With `sandbox`, the id of a datasource, everything goes below that datasource, in a folder of the project's own.
@@ -55,7 +56,7 @@ def resolve_destination(
         raise DefinitionError(Problem("OUTPUT_002", str(reason), reason.hint, definition.locate(*path))) from None
 
 
-def _resolve(catalog: Catalog, destination: Destination) -> PlanDestination:
+def _resolve(catalog: Catalog, destination: WrittenDestination) -> Destination:
     if destination.datasource_id is not None:
         return _resolve_in_datasource(catalog, destination)
     if destination.type is None:
@@ -67,12 +68,12 @@ def _resolve(catalog: Catalog, destination: Destination) -> PlanDestination:
         raise _UnresolvedError(f"a location of type {destination.type} needs a path", hint="add `path`")
     _check_path(destination.path, "path", is_bounded=False)
     uri = join_uri(catalog, None, destination.path)
-    return PlanDestination(
+    return Destination(
         kind="files", format=destination.type, uri=uri, options=dict(destination.options), display=destination.path
     )
 
 
-def _resolve_inline_jdbc(destination: Destination) -> PlanDestination:
+def _resolve_inline_jdbc(destination: WrittenDestination) -> Destination:
     if destination.table is None:
         raise _UnresolvedError("a JDBC destination needs a table", hint="add `table`")
     _check_name(destination.table, "table")
@@ -82,7 +83,7 @@ def _resolve_inline_jdbc(destination: Destination) -> PlanDestination:
         )
     table = _qualify(destination.table, destination.schema_)
     _check_kept(get_option(destination.options, "url") or "", table)
-    return PlanDestination(
+    return Destination(
         kind="jdbc", format="jdbc", table=table, options=dict(destination.options), display=f"jdbc/{table}"
     )
 
@@ -104,7 +105,7 @@ def _find_datasource(catalog: Catalog, datasource_id: str) -> Datasource:
     return found.model
 
 
-def _resolve_in_datasource(catalog: Catalog, destination: Destination) -> PlanDestination:
+def _resolve_in_datasource(catalog: Catalog, destination: WrittenDestination) -> Destination:
     assert destination.datasource_id is not None
     datasource = _find_datasource(catalog, destination.datasource_id)
     if (destination.table is None) == (destination.path is None):
@@ -121,12 +122,12 @@ def _resolve_in_datasource(catalog: Catalog, destination: Destination) -> PlanDe
     return _write_folder(catalog, datasource, relative, destination)
 
 
-def _write_table(datasource: Datasource, name: str, destination: Destination) -> PlanDestination:
+def _write_table(datasource: Datasource, name: str, destination: WrittenDestination) -> Destination:
     _check_name(name, "table")
     table = _qualify(name, destination.schema_ or get_option(datasource.options, "schema"))
-    options = merge_options(drop_option(datasource.options, "schema"), destination.options)
+    options = merge_options(drop_options(datasource.options, "schema"), destination.options)
     _check_kept(get_option(options, "url") or "", table)
-    return PlanDestination(
+    return Destination(
         kind="jdbc",
         format="jdbc",
         table=table,
@@ -136,8 +137,10 @@ def _write_table(datasource: Datasource, name: str, destination: Destination) ->
     )
 
 
-def _write_folder(catalog: Catalog, datasource: Datasource, relative: str, destination: Destination) -> PlanDestination:
-    return PlanDestination(
+def _write_folder(
+    catalog: Catalog, datasource: Datasource, relative: str, destination: WrittenDestination
+) -> Destination:
+    return Destination(
         kind="files",
         format=datasource.type,
         uri=join_uri(catalog, datasource.path_prefix, relative),
@@ -147,12 +150,14 @@ def _write_folder(catalog: Catalog, datasource: Datasource, relative: str, desti
     )
 
 
-def _resolve_in_sandbox(catalog: Catalog, project: Project, destination: Destination, sandbox: str) -> PlanDestination:
+def _resolve_in_sandbox(
+    catalog: Catalog, project: Project, destination: WrittenDestination, sandbox: str
+) -> Destination:
     """Keep a draft's output apart: below the sandbox, by project and by what it was meant for."""
     _resolve(catalog, destination)
     datasource = _find_datasource(catalog, sandbox)
     name = destination.table or destination.path or ""
-    plain = Destination()
+    plain = WrittenDestination()
     if datasource.type == "jdbc":
         return _write_table(datasource, re.sub(r"[^A-Za-z0-9_]", "_", f"{project.id}_{name}"), plain)
     tail = re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("._") or "output"

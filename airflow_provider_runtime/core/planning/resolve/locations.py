@@ -9,15 +9,10 @@ import re
 import unicodedata
 from pathlib import Path
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
-_MAGIC = re.compile(r"[][{}*?\\]")
+from spark_jobs.contract.addresses import escape_pattern, find_local_path, has_scheme
+
 _CONTROL = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode's categories of what is not seen, or changes how its neighbours are seen."""
-
-
-def has_scheme(text: str) -> bool:
-    """Say whether a text is a URI with a scheme such as `s3a:`."""
-    return _SCHEME.match(text) is not None
 
 
 def make_uri(root: Path, prefix: str | None, path: str = "") -> str:
@@ -28,8 +23,8 @@ def make_uri(root: Path, prefix: str | None, path: str = "") -> str:
     if not has_scheme(base):
         folder = (root.absolute() / base).resolve()
         return f"file://{folder / path if path else folder}".rstrip("/")
-    if base.startswith("file:"):
-        base = "file://" + re.sub(r"^file:/*", "/", base)
+    if (local := find_local_path(base)) is not None:
+        base = "file:///" + local.lstrip("/")
     return f"{base.rstrip('/')}/{path.strip('/')}" if path else base.rstrip("/")
 
 
@@ -40,21 +35,6 @@ def make_pattern(root: Path, prefix: str | None, path: str) -> str:
         return uri
     folder = make_uri(root, prefix)
     return escape_pattern(folder) + uri.removeprefix(folder)
-
-
-def escape_pattern(uri: str) -> str:
-    """Return an address in which no character stands for others."""
-    return _MAGIC.sub(r"\\\g<0>", uri)
-
-
-def unescape_pattern(uri: str) -> str:
-    """Return an address as it is shown."""
-    return re.sub(r"\\(.)", r"\1", uri)
-
-
-def holds_magic(text: str) -> bool:
-    """Tell whether a text holds a character that stands for others."""
-    return _MAGIC.search(text) is not None
 
 
 def check_relative_path(path: str, *, allow_absolute: bool = False) -> str | None:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from urllib.parse import unquote
 
-from airflow_provider_runtime.core.model.plan import PlanDestination, PlanLocation
-from airflow_provider_runtime.core.options import get_option
-from airflow_provider_runtime.core.planning.resolve.locations import holds_magic
+from spark_jobs.contract.addresses import is_pattern
+from spark_jobs.contract.options import get_option
+from spark_jobs.contract.plan import Destination, Location
 
 _LEADING = re.compile(r"^([a-z][a-z0-9+.-]*):/*")
 _PATTERN = re.compile(r"\\(.)|(\[[^]]*\])|(.)")
@@ -31,9 +31,9 @@ class WrittenPlaces:
 
     def __init__(self) -> None:
         self._root = _Branch(0)
-        self._outputs: list[tuple[int, PlanDestination]] = []
+        self._outputs: list[tuple[int, Destination]] = []
 
-    def find_met(self, destination: PlanDestination) -> tuple[int, PlanDestination] | None:
+    def find_met(self, destination: Destination) -> tuple[int, Destination] | None:
         """Return seq and place of the first output whose place a destination is, holds or lies inside."""
         branch, met = self._root, []
         for part in _list_parts(destination):
@@ -47,7 +47,7 @@ class WrittenPlaces:
             met.append(branch.first)
         return self._outputs[min(met)] if met else None
 
-    def add(self, seq: int, destination: PlanDestination) -> None:
+    def add(self, seq: int, destination: Destination) -> None:
         """Remember where an output goes."""
         position, branch = len(self._outputs), self._root
         self._outputs.append((seq, destination))
@@ -57,7 +57,7 @@ class WrittenPlaces:
             branch.here = position
 
 
-def _list_parts(destination: PlanDestination) -> list[str]:
+def _list_parts(destination: Destination) -> list[str]:
     """Return the way to a place; a table without a schema stands above those that may be the same one."""
     if destination.kind != "jdbc":
         return [destination.kind, *_read_folder(destination.uri).split("/")]
@@ -65,7 +65,7 @@ def _list_parts(destination: PlanDestination) -> list[str]:
     return [destination.kind, url, name, *([schema] if schema else [])]
 
 
-def describe_overlap(destination: PlanDestination, earlier: PlanDestination) -> str | None:
+def describe_overlap(destination: Destination, earlier: Destination) -> str | None:
     """Return how a destination meets one that another output has, as the end of "it …"; None when they are apart."""
     if destination.kind != earlier.kind:
         return None
@@ -96,14 +96,14 @@ def find_overlapped(folder: str, sources: Mapping[str, list[str]]) -> str | None
     return next((source for source, names in sources.items() if _overlaps(written, names)), None)
 
 
-def may_be_table(destination: PlanDestination, source: PlanLocation) -> bool:
+def may_be_table(destination: Destination, source: Location) -> bool:
     """Tell whether a table that is written may be one that is read."""
     return destination.kind == source.kind == "jdbc" and _match_tables(destination, source) is not None
 
 
 def _overlaps(written: list[str], read: list[str]) -> bool:
     return all(
-        re.fullmatch(_build_pattern(part), name) if holds_magic(part) else part == name
+        re.fullmatch(_build_pattern(part), name) if is_pattern(part) else part == name
         for name, part in zip(written, read, strict=False)
     )
 
@@ -136,14 +136,14 @@ def _read_folder(uri: str) -> str:
     return f"{name}:{posixpath.normpath(f'/{path}')}"
 
 
-def _describe_table(destination: PlanDestination, earlier: PlanDestination) -> str | None:
+def _describe_table(destination: Destination, earlier: Destination) -> str | None:
     is_certain = _match_tables(destination, earlier)
     if is_certain is None:
         return None
     return f"is the table {earlier.display}" if is_certain else f"may be the table {earlier.display}"
 
 
-def _match_tables(one: PlanDestination | PlanLocation, two: PlanDestination | PlanLocation) -> bool | None:
+def _match_tables(one: Destination | Location, two: Destination | Location) -> bool | None:
     """Return whether two tables are one for certain; None when they are apart."""
     (url, schema, name), (other_url, other_schema, other) = _read_table(one), _read_table(two)
     if (url, name) != (other_url, other) or (schema and other_schema and schema != other_schema):
@@ -152,7 +152,7 @@ def _match_tables(one: PlanDestination | PlanLocation, two: PlanDestination | Pl
     return schema == other_schema
 
 
-def _read_table(place: PlanDestination | PlanLocation) -> tuple[str, str, str]:
+def _read_table(place: Destination | Location) -> tuple[str, str, str]:
     """Return a table's database, schema and name as they are compared."""
     url = (get_option(place.options, "url") or "").casefold().split("?")[0].rstrip("/")
     head, dot, tail = (place.table or "").casefold().replace('"', "").partition(".")

@@ -11,15 +11,16 @@ from pathlib import Path
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.errors import Problem
 from airflow_provider_runtime.core.model.operation import OutputOperation
-from airflow_provider_runtime.core.model.plan import PlanDestination, PlanLocation
 from airflow_provider_runtime.core.model.project import Project
-from airflow_provider_runtime.core.planning.resolve.locations import make_uri, unescape_pattern
+from airflow_provider_runtime.core.planning.resolve.locations import make_uri
 from airflow_provider_runtime.core.planning.resolve.places import (
     find_overlapped,
     holds_folder,
     may_be_table,
     split_source,
 )
+from spark_jobs.contract.addresses import unescape_pattern
+from spark_jobs.contract.plan import Destination, Location
 
 _HINTS = {
     "files": "write to a folder that this project does not read",
@@ -29,8 +30,8 @@ _HINTS = {
 
 def list_replaced_sources(
     definition: Definition[Project],
-    destinations: Mapping[int, PlanDestination],
-    locations: Iterable[PlanLocation],
+    destinations: Mapping[int, Destination],
+    locations: Iterable[Location],
     period: str,
     root: Path,
 ) -> list[Problem]:
@@ -66,6 +67,6 @@ def _find_met(uri: str, sources: Mapping[str, list[str]], period: str, root: Pat
     return None if met is None else unescape_pattern(met)
 
 
-def _find_met_table(destination: PlanDestination, read: Iterable[PlanLocation]) -> str | None:
+def _find_met_table(destination: Destination, read: Iterable[Location]) -> str | None:
     """Return the table that is read and would be replaced as a whole."""
     return next((f"the table {source.table}" for source in read if may_be_table(destination, source)), None)

@@ -11,15 +11,7 @@ from airflow_provider_runtime.core.errors import Problem, ResolveError
 from airflow_provider_runtime.core.expr.evaluator import Value, evaluate
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.resolver import Resolver
-
-
-@dataclass(frozen=True, slots=True)
-class RuleTrace:
-    """Whether a rule matched, and why."""
-
-    name: str
-    matched: bool
-    reason: str
+from spark_jobs.contract.plan import RuleTrace
 
 
 @dataclass(frozen=True, slots=True)

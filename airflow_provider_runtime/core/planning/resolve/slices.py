@@ -7,12 +7,11 @@ from collections.abc import Iterable
 from airflow_provider_runtime.core.calendar.periods import PeriodIndex
 from airflow_provider_runtime.core.errors import DataError, Place, Problem
 from airflow_provider_runtime.core.model.period import Period
-from airflow_provider_runtime.core.model.plan import PlanLocation
-from airflow_provider_runtime.core.planning.resolve.locations import escape_pattern
-from airflow_provider_runtime.core.planning.resolve.resolver_rules import RuleTrace
 from airflow_provider_runtime.core.planning.resolve.tables import ResolvedTable
 from airflow_provider_runtime.core.registry.ports import DatasetVersion, SliceRecord
 from airflow_provider_runtime.core.suggest import list_names
+from spark_jobs.contract.addresses import escape_pattern
+from spark_jobs.contract.plan import Location, RuleTrace
 
 
 def locate_slices(version: DatasetVersion, index: PeriodIndex, period: Period, place: Place) -> ResolvedTable:
@@ -53,8 +52,6 @@ def choose_slice_periods(held: Iterable[str], index: PeriodIndex, period: Period
     return [], ""
 
 
-def _make_location(found: SliceRecord) -> PlanLocation:
+def _make_location(found: SliceRecord) -> Location:
     columns = tuple(column["name"] for column in found.definition.get("main_table", {}).get("columns", ()))
-    return PlanLocation(
-        kind="files", format="parquet", uri=escape_pattern(found.uri), period=found.period, columns=columns
-    )
+    return Location(kind="files", format="parquet", uri=escape_pattern(found.uri), period=found.period, columns=columns)

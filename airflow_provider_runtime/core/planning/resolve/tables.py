@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Literal
 
 from airflow_provider_runtime.core.calendar.periods import PeriodIndex
 from airflow_provider_runtime.core.catalog.catalog import Catalog
@@ -24,20 +25,20 @@ from airflow_provider_runtime.core.model.base import read_format
 from airflow_provider_runtime.core.model.dataset import Dataset, Table
 from airflow_provider_runtime.core.model.datasource import Datasource
 from airflow_provider_runtime.core.model.period import Period
-from airflow_provider_runtime.core.model.plan import PlanLocation
 from airflow_provider_runtime.core.model.resolver import CatalogStrategy, PathStrategy, Resolver, Rule
-from airflow_provider_runtime.core.options import drop_option, get_option, merge_options
 from airflow_provider_runtime.core.planning.resolve import resolver_class
 from airflow_provider_runtime.core.planning.resolve.locations import (
     check_relative_path,
-    has_scheme,
     hide_control_characters,
     make_pattern,
 )
 from airflow_provider_runtime.core.planning.resolve.resolver_class import holds_login, show_text
-from airflow_provider_runtime.core.planning.resolve.resolver_rules import RuleTrace, match_rule
+from airflow_provider_runtime.core.planning.resolve.resolver_rules import match_rule
 from airflow_provider_runtime.core.planning.resolve.resolver_service import CredentialReader, ask_service
 from airflow_provider_runtime.core.suggest import suggest
+from spark_jobs.contract.addresses import has_scheme
+from spark_jobs.contract.options import drop_options, get_option, merge_options
+from spark_jobs.contract.plan import Location, RuleTrace
 
 ANY_LEVEL = "any"
 _Locate = Callable[[str], Place]
@@ -62,7 +63,7 @@ class ResolveContext:
 class ResolvedTable:
     """A table's locations, and the reasons for them."""
 
-    locations: tuple[PlanLocation, ...]
+    locations: tuple[Location, ...]
     rules: tuple[RuleTrace, ...] = ()
     data_level: str | None = None
     periods: tuple[str, ...] = field(default=())
@@ -98,8 +99,8 @@ def resolve_table(
     return ResolvedTable(tuple(locations), match.trace, level, tuple(period.identifier for period in periods))
 
 
-def _key_without_period(location: PlanLocation) -> str:
-    return location.model_dump_json(exclude={"period"})
+def _key_without_period(location: Location) -> str:
+    return repr(replace(location, period=None))
 
 
 def _report_no_match(
@@ -144,7 +145,7 @@ class _StrategyCall:
     dataset: Dataset
     table: Table
 
-    def locate(self, period: Period) -> tuple[PlanLocation, ...]:
+    def locate(self, period: Period) -> tuple[Location, ...]:
         """Return the locations that the rule gives for a period."""
         strategy = self.rule.strategy
         values = make_token_values(self.dataset.id, self.dataset.version, self.table.name, period)
@@ -160,9 +161,9 @@ class _StrategyCall:
         found = make_location(self.context.catalog, asked, self._locate)
         return (self._finish(found, period.identifier),)
 
-    def _ask(self, strategy: CatalogStrategy, values: Mapping[str, str], period: Period) -> tuple[PlanLocation, ...]:
+    def _ask(self, strategy: CatalogStrategy, values: Mapping[str, str], period: Period) -> tuple[Location, ...]:
         if self.context.offline:
-            return (PlanLocation(kind="memory", period=period.identifier),)
+            return (Location(kind="memory", period=period.identifier),)
         try:
             answer = ask_service(strategy, values, self.context.read_credential)
         except RuntimeProviderError as error:
@@ -176,8 +177,8 @@ class _StrategyCall:
     def _locate(self, key: str) -> Place:
         return self.resolver.locate("rules", self.index, "strategy", key)
 
-    def _finish(self, location: PlanLocation, period: str) -> PlanLocation:
-        return location.model_copy(update={"period": period, "on_missing": self.rule.on_missing})
+    def _finish(self, location: Location, period: str) -> Location:
+        return replace(location, period=period, on_missing=self.rule.on_missing)
 
 
 def _resolve_with_class(
@@ -186,7 +187,7 @@ def _resolve_with_class(
     period = context.period
     trace = (RuleTrace(f"class {resolver.model.class_}", True, "asked for the run's period"),)
     if context.offline:
-        location = PlanLocation(kind="memory", period=period.identifier)
+        location = Location(kind="memory", period=period.identifier)
         return ResolvedTable((location,), trace, period.level, (period.identifier,))
     request = resolver_class.ResolveRequest(
         dataset.id, dataset.version, table.name, period, context.project, context.index.calendar_id
@@ -209,8 +210,8 @@ def _make_answered(
     answer: tuple[resolver_class.Location, ...],
     locate: _Locate,
     period: Period,
-    on_missing: str,
-) -> tuple[PlanLocation, ...]:
+    on_missing: Literal["error", "empty"],
+) -> tuple[Location, ...]:
     """Return the locations that a service or a class answered with, checked like those of the catalog."""
     found = []
     for asked in answer:
@@ -219,12 +220,11 @@ def _make_answered(
             hint = "a location has a datasource_id with a path or a table, or a uri and a type"
             raise ResolveError(Problem("RESOLVE_003", message, hint, locate("endpoint")))
         location = make_location(context.catalog, asked, locate)
-        changes = {"period": asked.period or period.identifier, "on_missing": on_missing}
-        found.append(location.model_copy(update=changes))
+        found.append(replace(location, period=asked.period or period.identifier, on_missing=on_missing))
     return tuple(found)
 
 
-def make_location(catalog: Catalog, asked: resolver_class.Location, locate: _Locate) -> PlanLocation:
+def make_location(catalog: Catalog, asked: resolver_class.Location, locate: _Locate) -> Location:
     """Return the place that a path or table of a datasource, or a URI, means."""
     if asked.datasource_id is not None:
         datasource = _get_datasource(catalog, asked.datasource_id, locate)
@@ -247,7 +247,7 @@ def make_location(catalog: Catalog, asked: resolver_class.Location, locate: _Loc
         message = "the type of a location is not the name of a format"
         raise ResolveError(Problem("RESOLVE_003", message, None, locate("endpoint")))
     _check_options(asked, kind, locate)
-    return PlanLocation(kind="files", format=kind, uri=asked.uri, options=dict(asked.options))
+    return Location(kind="files", format=kind, uri=asked.uri, options=dict(asked.options))
 
 
 def _check_options(asked: resolver_class.Location, kind: str, locate: _Locate) -> None:
@@ -282,7 +282,7 @@ def _get_datasource(catalog: Catalog, identifier: str, locate: _Locate) -> Datas
     return found.model
 
 
-def _locate_table(datasource: Datasource, asked: resolver_class.Location, locate: _Locate) -> PlanLocation:
+def _locate_table(datasource: Datasource, asked: resolver_class.Location, locate: _Locate) -> Location:
     if asked.table is None:
         message = f"datasource '{datasource.id}' is a database and has no paths"
         raise DefinitionError(Problem("CATALOG_002", message, "use the strategy `table`", locate("path")))
@@ -292,25 +292,25 @@ def _locate_table(datasource: Datasource, asked: resolver_class.Location, locate
             message = f"the {key} '{show_text(text)}' is no name of a {key}"
             raise DefinitionError(Problem("CATALOG_002", message, "write letters, digits and dots", locate(key)))
     name = f"{schema}.{asked.table}" if schema and "." not in asked.table else asked.table
-    return PlanLocation(
+    return Location(
         kind="jdbc",
         format="jdbc",
         table=name,
-        options=merge_options(drop_option(datasource.options, "schema"), asked.options),
+        options=merge_options(drop_options(datasource.options, "schema"), asked.options),
         credential_ref=datasource.credential_ref,
     )
 
 
 def _locate_files(
     catalog: Catalog, datasource: Datasource, asked: resolver_class.Location, locate: _Locate
-) -> PlanLocation:
+) -> Location:
     key = "path" if asked.path is not None else "table"
     relative = asked.path if asked.path is not None else "/".join(filter(None, (asked.schema, asked.table)))
     if reason := check_relative_path(relative, allow_absolute=not datasource.path_prefix):
         message = f"the {key} '{show_text(relative)}' {reason}"
         hint = f"write a path below the prefix of datasource '{datasource.id}'"
         raise DefinitionError(Problem("CATALOG_002", message, hint, locate(key)))
-    return PlanLocation(
+    return Location(
         kind="files",
         format=datasource.type,
         uri=make_pattern(catalog.root, datasource.path_prefix, relative),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from airflow_provider_runtime.core.calendar.periods import PeriodIndex
 from airflow_provider_runtime.core.calendar.run_period import (
@@ -28,15 +28,8 @@ from airflow_provider_runtime.core.errors import (
 )
 from airflow_provider_runtime.core.model.dataset import Dataset, Table
 from airflow_provider_runtime.core.model.period import Period
-from airflow_provider_runtime.core.model.plan import (
-    Plan,
-    PlanDestination,
-    PlanLocation,
-    PlanSlice,
-)
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID, Resolver
-from airflow_provider_runtime.core.model.snapshot import SNAPSHOT_VERSION
 from airflow_provider_runtime.core.planning.check.adopted import place_in_project
 from airflow_provider_runtime.core.planning.check.checked import CheckedProject, TableUse
 from airflow_provider_runtime.core.planning.check.project import check_runnable
@@ -58,7 +51,6 @@ from airflow_provider_runtime.core.planning.resolve.tables import ResolveContext
 from airflow_provider_runtime.core.planning.snapshot.choices import (
     TableChoice,
     describe_choice,
-    describe_definition,
     describe_resolvers,
     hide_secrets,
     make_plan_table,
@@ -69,7 +61,6 @@ from airflow_provider_runtime.core.planning.snapshot.compile import (
     make_plan_mark,
     resolve_destinations,
 )
-from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
 from airflow_provider_runtime.core.planning.snapshot.pinning import (
     Pin,
     pin_table,
@@ -77,6 +68,10 @@ from airflow_provider_runtime.core.planning.snapshot.pinning import (
 )
 from airflow_provider_runtime.core.registry.ports import Registry
 from spark_jobs.contract.codes import get_family
+from spark_jobs.contract.plan import Destination, Location, Plan, RegisteredDataset, Settings, Slice
+from spark_jobs.contract.snapshot import Period as SnapshotPeriod
+from spark_jobs.contract.snapshot import Project as SnapshotProject
+from spark_jobs.contract.snapshot import Snapshot, seal_snapshot
 
 DEFAULT_SLICE_STORE = ".runtime/slices"
 
@@ -109,7 +104,7 @@ class LocationRequest:
     index: PeriodIndex
 
 
-Locate = Callable[[LocationRequest, tuple[PlanLocation, ...]], tuple[PlanLocation, ...]]
+Locate = Callable[[LocationRequest, tuple[Location, ...]], tuple[Location, ...]]
 """Gets a table and the locations that its resolver chose, and returns those that are read instead."""
 
 
@@ -199,17 +194,17 @@ class _Builder:
                 **compiled.marks,
             },
             project_name=self.definition.model.name,
-            settings={
-                "calendar": context.index.calendar_id,
-                "allow_closed": self.options.allow_closed,
-                "file_status": find_strictest(context.index, context.period, None).status,
-                "lies_in": [holder.identifier for holder in context.index.list_holders(context.period)],
-                "definitions": [describe_definition(found) for found in definitions],
-                "registers": self._dump_registered(checked, slices),
-                "trace": {key: describe_choice(choice) for key, choice in choices.items()},
-            },
+            settings=Settings(
+                calendar=context.index.calendar_id,
+                allow_closed=self.options.allow_closed,
+                file_status=find_strictest(context.index, context.period, None).status,
+                lies_in=tuple(holder.identifier for holder in context.index.list_holders(context.period)),
+                definitions=tuple(definitions),
+                registers=_list_registered(checked, slices),
+                trace={key: describe_choice(choice) for key, choice in choices.items()},
+            ),
         )
-        return Snapshot.from_document(self._make_document(context, choices, plan))
+        return seal_snapshot(self._make_snapshot(context, choices, plan))
 
     def _raise(self) -> None:
         # What a retry may mend comes last: the first problem decides whether there is one.
@@ -295,13 +290,13 @@ class _Builder:
             dataset = use.dataset.model.model_copy(update={"version": pin.version})
             return resolve_table(context, choice.definition, dataset, use.table, use.location)
         if pin.registered is None or self.is_offline:
-            location = PlanLocation(kind="memory", period=period.identifier)
+            location = Location(kind="memory", period=period.identifier)
             return ResolvedTable((location,), (), period.level, (period.identifier,))
         return locate_slices(pin.registered, context.index, period, use.location)
 
     # Outputs
 
-    def _resolve_destinations(self, checked: CheckedProject) -> dict[int, PlanDestination]:
+    def _resolve_destinations(self, checked: CheckedProject) -> dict[int, Destination]:
         sandbox = (self.options.sandbox or DEFAULT_SANDBOX) if self.is_draft and not self.is_offline else None
         try:
             return resolve_destinations(checked, sandbox=sandbox)
@@ -311,7 +306,7 @@ class _Builder:
             self._collect(error if error.problems else DefinitionError(told))
             return {}
 
-    def _make_slices(self, checked: CheckedProject) -> dict[int, PlanSlice]:
+    def _make_slices(self, checked: CheckedProject) -> dict[int, Slice]:
         if self.is_draft:
             return {}
         store = make_store_uri(self.options.slice_store)
@@ -320,23 +315,11 @@ class _Builder:
             dataset = infer_output_schema(checked, operation.seq)
             if dataset is not None:
                 prefix = f"{store}/{dataset.id}"
-                slices[operation.seq] = PlanSlice(dataset_id=dataset.id, dataset_name=dataset.name, uri_prefix=prefix)
+                slices[operation.seq] = Slice(dataset_id=dataset.id, dataset_name=dataset.name, uri_prefix=prefix)
         return slices
 
-    def _dump_registered(self, checked: CheckedProject, slices: dict[int, PlanSlice]) -> dict[str, Any]:
-        found = {seq: infer_output_schema(checked, seq) for seq in slices}
-        return {
-            str(seq): {
-                "dataset_id": dataset.id,
-                "name": dataset.name,
-                "definition": dataset.model_dump(mode="json", by_alias=True, exclude={"version"}),
-            }
-            for seq, dataset in found.items()
-            if dataset is not None
-        }
-
     def _check_replaced(
-        self, read: dict[str, TableChoice], destinations: dict[int, PlanDestination], period: Period
+        self, read: dict[str, TableChoice], destinations: dict[int, Destination], period: Period
     ) -> None:
         if self.is_offline:
             return
@@ -346,7 +329,7 @@ class _Builder:
 
     # Credentials
 
-    def _check_credentials(self, choices: dict[str, TableChoice], destinations: dict[int, PlanDestination]) -> None:
+    def _check_credentials(self, choices: dict[str, TableChoice], destinations: dict[int, Destination]) -> None:
         if self.options.deploy_mode != "cluster" or self.is_offline:
             return
         places = [
@@ -365,31 +348,31 @@ class _Builder:
                 hint = "use env://VARIABLE, a variable of the cluster's own secrets, or deploy mode client"
                 self.problems.append(place_in_project(Problem("CATALOG_004", message, hint, place), self.definition))
 
-    # The document
+    # The snapshot
 
-    def _make_document(self, context: ResolveContext, choices: dict[str, TableChoice], plan: Plan) -> dict[str, Any]:
+    def _make_snapshot(self, context: ResolveContext, choices: dict[str, TableChoice], plan: Plan) -> Snapshot:
         project, period = self.definition.model, context.period
-        return {
-            "snapshot_version": SNAPSHOT_VERSION,
-            "run_id": self.options.run_id or str(uuid.uuid4()),
-            "run_timestamp": context.run_timestamp.replace(tzinfo=None).isoformat() + "Z",
-            "project": {
-                "id": project.id,
-                "name": project.name,
-                "version": project.version,
-                "digest": self.definition.digest,
-            },
-            "project_snapshot": hide_secrets(self.definition.raw),
-            "period": {
-                "identifier": period.identifier,
-                "level": period.level,
-                "start_date": period.start_date.isoformat(),
-                "end_date": period.end_date.isoformat(),
-            },
-            "as_of": (self.options.as_of or period.start_date).isoformat(),
-            "resolver_snapshot": describe_resolvers(choices),
-            "plan": plan.model_dump(mode="json", by_alias=True),
-        }
+        return Snapshot(
+            run_id=self.options.run_id or str(uuid.uuid4()),
+            run_timestamp=context.run_timestamp,
+            project=SnapshotProject(project.id, project.name, project.version, self.definition.digest),
+            project_snapshot=hide_secrets(self.definition.raw),
+            period=SnapshotPeriod(period.identifier, period.level, period.start_date, period.end_date),
+            as_of=self.options.as_of or period.start_date,
+            resolver_snapshot=describe_resolvers(choices),
+            plan=plan,
+        )
+
+
+def _list_registered(checked: CheckedProject, slices: dict[int, Slice]) -> dict[str, RegisteredDataset]:
+    found = {seq: infer_output_schema(checked, seq) for seq in slices}
+    return {
+        str(seq): RegisteredDataset(
+            dataset.id, dataset.name, dataset.model_dump(mode="json", by_alias=True, exclude={"version"})
+        )
+        for seq, dataset in found.items()
+        if dataset is not None
+    }
 
 
 def make_store_uri(store: str) -> str:

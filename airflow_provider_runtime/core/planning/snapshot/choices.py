@@ -8,11 +8,12 @@ from typing import Any
 
 from airflow_provider_runtime.core.catalog.rules_secrets import find_secret_word, holds_secret
 from airflow_provider_runtime.core.model.base import PlainValue
-from airflow_provider_runtime.core.model.plan import PlanColumn, PlanTable, PlanTemporal
+from airflow_provider_runtime.core.planning.check.checked import TableUse
 from airflow_provider_runtime.core.planning.resolve.resolver_choice import ResolverChoice
 from airflow_provider_runtime.core.planning.resolve.tables import ResolvedTable
 from airflow_provider_runtime.core.planning.snapshot.pinning import Pin
-from airflow_provider_runtime.core.registry.ports import UsedDefinition
+from spark_jobs.contract.plan import Column, Table, TableTrace, Temporal
+from spark_jobs.contract.snapshot import AppendPin, CheckPin, JoinPin, LookupPin, ResolverSnapshot
 
 HIDDEN = "***"
 
@@ -26,21 +27,21 @@ class TableChoice:
     resolved: ResolvedTable
 
 
-def make_plan_table(choice: TableChoice) -> PlanTable:
+def make_plan_table(choice: TableChoice) -> Table:
     """Return a table as the plan holds it."""
     use = choice.pin.use
     dataset, names = use.dataset.model, use.table.temporal_columns
-    return PlanTable(
+    return Table(
         role=use.role,
         dataset_id=dataset.id,
         dataset_version=choice.pin.version,
         table=use.table.name,
         columns=tuple(
-            PlanColumn(name=column.name, type=column.data_type.ddl, nullable=column.nullable)
+            Column(name=column.name, type=column.data_type.ddl, nullable=column.nullable)
             for column in use.table.columns
         ),
         natural_key_columns=dataset.natural_key_columns if use.table == dataset.main_table else (),
-        temporal=PlanTemporal(
+        temporal=Temporal(
             mode=use.table.temporal_mode,
             period_column=names.period or "_period",
             from_column=names.from_ or "_period_from",
@@ -51,34 +52,38 @@ def make_plan_table(choice: TableChoice) -> PlanTable:
     )
 
 
-def describe_resolvers(choices: Mapping[str, TableChoice]) -> dict[str, Any]:
+def describe_resolvers(choices: Mapping[str, TableChoice]) -> ResolverSnapshot:
     """Return which version and which resolver every dataset got."""
-    source = _describe_pin(choices["input"])
-    return {
-        "input_dataset_id": source.pop("dataset_id"),
-        "input_dataset_version": source.pop("dataset_version"),
-        **source,
-        "join_datasets": [
-            {"operation_seq": c.pin.use.operation_seq, "alias": c.pin.use.alias, **_describe_pin(c)}
-            for c in _list_by_role(choices, "join")
-        ],
-        "append_datasets": [
-            {"operation_seq": c.pin.use.operation_seq, **_describe_pin(c)} for c in _list_by_role(choices, "append")
-        ],
-        "lookup_datasets": [
-            {"alias": c.pin.use.alias, **_describe_pin(c)}
-            for c in _list_by_role(choices, "lookup")
-            if c.pin.use.dataset.model.id != choices["input"].pin.use.dataset.model.id
-        ],
-        "check_datasets": [
-            {"operation_seq": c.pin.use.operation_seq, "check": c.pin.use.alias, **_describe_pin(c)}
-            for c in _list_by_role(choices, "check")
-        ],
-    }
+    source = choices["input"]
+    input_id = source.pin.use.dataset.model.id
+    return ResolverSnapshot(
+        input_dataset_id=input_id,
+        input_dataset_version=source.pin.version,
+        resolver_id=source.resolver.id,
+        resolver_version=source.resolver.version,
+        resolver_source=source.resolver.source,
+        join_datasets=tuple(
+            JoinPin(operation_seq=use.operation_seq or 0, alias=use.alias or "", **_describe_pin(choice))
+            for use, choice in _list_by_role(choices, "join")
+        ),
+        append_datasets=tuple(
+            AppendPin(operation_seq=use.operation_seq or 0, **_describe_pin(choice))
+            for use, choice in _list_by_role(choices, "append")
+        ),
+        lookup_datasets=tuple(
+            LookupPin(alias=use.alias or "", **_describe_pin(choice))
+            for use, choice in _list_by_role(choices, "lookup")
+            if use.dataset.model.id != input_id
+        ),
+        check_datasets=tuple(
+            CheckPin(operation_seq=use.operation_seq, check=use.alias or "", **_describe_pin(choice))
+            for use, choice in _list_by_role(choices, "check")
+        ),
+    )
 
 
-def _list_by_role(choices: Mapping[str, TableChoice], role: str) -> Iterator[TableChoice]:
-    return (choice for choice in choices.values() if choice.pin.use.role == role)
+def _list_by_role(choices: Mapping[str, TableChoice], role: str) -> Iterator[tuple[TableUse, TableChoice]]:
+    return ((choice.pin.use, choice) for choice in choices.values() if choice.pin.use.role == role)
 
 
 def _describe_pin(choice: TableChoice) -> dict[str, Any]:
@@ -91,22 +96,17 @@ def _describe_pin(choice: TableChoice) -> dict[str, Any]:
     }
 
 
-def describe_choice(choice: TableChoice) -> dict[str, Any]:
+def describe_choice(choice: TableChoice) -> TableTrace:
     """Return the reasons of a table's choices."""
     resolved = choice.resolved
-    return {
-        "dataset": choice.pin.use.dataset.model.name,
-        "version": f"{choice.pin.version} ({choice.pin.reason})",
-        "resolver": f"{choice.resolver.id} version {choice.resolver.version} ({choice.resolver.source})",
-        "rules": [{"name": rule.name, "matched": rule.matched, "reason": rule.reason} for rule in resolved.rules],
-        "data_level": resolved.data_level,
-        "periods": list(resolved.periods),
-    }
-
-
-def describe_definition(found: UsedDefinition) -> dict[str, Any]:
-    """Return a definition with the digest that it had when it was used."""
-    return {"kind": found.kind, "id": found.id, "version": found.version, "digest": found.digest}
+    return TableTrace(
+        dataset=choice.pin.use.dataset.model.name,
+        version=f"{choice.pin.version} ({choice.pin.reason})",
+        resolver=f"{choice.resolver.id} version {choice.resolver.version} ({choice.resolver.source})",
+        rules=resolved.rules,
+        data_level=resolved.data_level,
+        periods=tuple(resolved.periods),
+    )
 
 
 def hide_secrets(raw: PlainValue) -> PlainValue:

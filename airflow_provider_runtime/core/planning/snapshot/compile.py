@@ -11,23 +11,8 @@ from airflow_provider_runtime.core.catalog.definition import format_path
 from airflow_provider_runtime.core.errors import Place
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.spark_sql import compile_equalities, compile_sql
+from airflow_provider_runtime.core.model import operation as written
 from airflow_provider_runtime.core.model.dataset import list_temporal_columns
-from airflow_provider_runtime.core.model.operation import OutputOperation
-from airflow_provider_runtime.core.model.plan import (
-    PlanAggregate,
-    PlanAppend,
-    PlanColumn,
-    PlanDelete,
-    PlanDestination,
-    PlanEquality,
-    PlanExpression,
-    PlanJoin,
-    PlanMark,
-    PlanOperation,
-    PlanOutput,
-    PlanSlice,
-    PlanUpdate,
-)
 from airflow_provider_runtime.core.planning.check.checked import (
     CheckedExpression,
     CheckedJoin,
@@ -38,14 +23,29 @@ from airflow_provider_runtime.core.planning.check.checked import (
 )
 from airflow_provider_runtime.core.planning.check.origins import find_origins
 from airflow_provider_runtime.core.planning.resolve.destinations import resolve_destination
+from spark_jobs.contract.plan import (
+    AggregateOperation,
+    AnyOperation,
+    AppendOperation,
+    Column,
+    DeleteOperation,
+    Destination,
+    Equality,
+    Expression,
+    Join,
+    Mark,
+    OutputOperation,
+    Slice,
+    UpdateOperation,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledOperations:
     """The plan's operations, the marks that their SQL names, and the tables that they read."""
 
-    operations: tuple[PlanOperation, ...]
-    marks: dict[str, PlanMark]
+    operations: tuple[AnyOperation, ...]
+    marks: dict[str, Mark]
     used_tables: frozenset[str]
 
 
@@ -54,12 +54,12 @@ class _Compiler:
     checked: CheckedProject
     run_timestamp: datetime
     table_keys: Mapping[str, str]
-    destinations: Mapping[int, PlanDestination]
-    slices: Mapping[int, PlanSlice]
-    marks: dict[str, PlanMark] = field(default_factory=dict)
+    destinations: Mapping[int, Destination]
+    slices: Mapping[int, Slice]
+    marks: dict[str, Mark] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
 
-    def compile(self, operation: CheckedOperation) -> PlanOperation:
+    def compile(self, operation: CheckedOperation) -> AnyOperation:
         """Compile one operation."""
         return {
             "update": self._compile_update,
@@ -69,22 +69,22 @@ class _Compiler:
             "output": self._compile_output,
         }[operation.operation.type](operation)
 
-    def _compile_update(self, operation: CheckedOperation) -> PlanOperation:
-        return PlanUpdate(
+    def _compile_update(self, operation: CheckedOperation) -> AnyOperation:
+        return UpdateOperation(
             **self._compile_selection(operation),
             assignments=self._compile_expressions(operation, operation.expressions),
         )
 
-    def _compile_aggregate(self, operation: CheckedOperation) -> PlanOperation:
-        return PlanAggregate(
+    def _compile_aggregate(self, operation: CheckedOperation) -> AnyOperation:
+        return AggregateOperation(
             **self._compile_selection(operation),
             group_by=operation.group_by,
             aggregations=self._compile_expressions(operation, operation.expressions),
         )
 
-    def _compile_append(self, operation: CheckedOperation) -> PlanOperation:
+    def _compile_append(self, operation: CheckedOperation) -> AnyOperation:
         assert operation.source is not None
-        return PlanAppend(
+        return AppendOperation(
             **self._compile_shared(operation),
             where=self._compile_where(operation, ("arguments", "source_selector")),
             source=self._use(operation.source.key),
@@ -94,13 +94,13 @@ class _Compiler:
             columns=self._compile_expressions(operation, operation.filled),
         )
 
-    def _compile_delete(self, operation: CheckedOperation) -> PlanOperation:
-        return PlanDelete(**self._compile_selection(operation))
+    def _compile_delete(self, operation: CheckedOperation) -> AnyOperation:
+        return DeleteOperation(**self._compile_selection(operation))
 
-    def _compile_output(self, operation: CheckedOperation) -> PlanOperation:
+    def _compile_output(self, operation: CheckedOperation) -> AnyOperation:
         model = operation.operation
-        assert isinstance(model, OutputOperation)
-        return PlanOutput(
+        assert isinstance(model, written.OutputOperation)
+        return OutputOperation(
             **self._compile_selection(operation),
             columns=make_plan_columns(operation.output_columns),
             include_deleted=model.arguments.include_deleted,
@@ -112,7 +112,6 @@ class _Compiler:
     def _compile_shared(self, operation: CheckedOperation) -> dict[str, Any]:
         """Return what every operation of a plan has."""
         return {
-            "type": operation.operation.type,
             "seq": operation.seq,
             "name": operation.operation.name,
             "mark": self._mark(operation, ()),
@@ -138,28 +137,28 @@ class _Compiler:
 
     def _compile_expressions(
         self, operation: CheckedOperation, items: Iterable[CheckedExpression]
-    ) -> tuple[PlanExpression, ...]:
+    ) -> tuple[Expression, ...]:
         compiled = []
         for item in items:
             mark = self._mark(operation, item.path)
             sql = compile_sql(item.checked, run_timestamp=self.run_timestamp, target=item.type, mark=mark)
-            compiled.append(PlanExpression(column=item.column, type=item.type.ddl, sql=sql, mark=mark))
+            compiled.append(Expression(column=item.column, type=item.type.ddl, sql=sql, mark=mark))
         return tuple(compiled)
 
-    def _compile_joins(self, operation: CheckedOperation) -> tuple[PlanJoin, ...]:
+    def _compile_joins(self, operation: CheckedOperation) -> tuple[Join, ...]:
         return tuple(self._compile_join(operation, join) for join in operation.joins)
 
-    def _compile_join(self, operation: CheckedOperation, join: CheckedJoin) -> PlanJoin:
+    def _compile_join(self, operation: CheckedOperation, join: CheckedJoin) -> Join:
         mark = self._mark(operation, join.path, None if join.path else f"lookups.{join.alias}")
         others = [other.condition for other in operation.joins if other is not join]
         used = _list_alias_columns(join.alias, [*_list_expressions(operation), *others])
         equalities = compile_equalities(join.condition, join.alias, run_timestamp=self.run_timestamp)
-        return PlanJoin(
+        return Join(
             alias=join.alias,
             table=self._use(join.table.key),
             columns=tuple(name for name in _list_table_columns(join) if name in used),
             condition=compile_sql(join.condition, run_timestamp=self.run_timestamp, mark=mark),
-            equalities=tuple(PlanEquality(row=row, alias=alias) for row, alias in equalities),
+            equalities=tuple(Equality(row=row, alias=alias) for row, alias in equalities),
             key=_list_key(operation, join),
             mark=mark,
         )
@@ -181,8 +180,8 @@ def compile_operations(
     checked: CheckedProject,
     *,
     run_timestamp: datetime,
-    destinations: Mapping[int, PlanDestination] | None = None,
-    slices: Mapping[int, PlanSlice] | None = None,
+    destinations: Mapping[int, Destination] | None = None,
+    slices: Mapping[int, Slice] | None = None,
     table_keys: Mapping[str, str] | None = None,
     sandbox: str | None = None,
 ) -> CompiledOperations:
@@ -198,7 +197,7 @@ def compile_operations(
     return CompiledOperations(operations, compiler.marks, frozenset({"input", *compiler.used}))
 
 
-def resolve_destinations(checked: CheckedProject, *, sandbox: str | None = None) -> dict[int, PlanDestination]:
+def resolve_destinations(checked: CheckedProject, *, sandbox: str | None = None) -> dict[int, Destination]:
     """Return where every output goes, by seq."""
     return {
         operation.seq: resolve_destination(checked.catalog, checked.definition, operation.index, sandbox=sandbox)
@@ -207,14 +206,14 @@ def resolve_destinations(checked: CheckedProject, *, sandbox: str | None = None)
     }
 
 
-def make_plan_columns(columns: Iterable[WorkingColumn]) -> tuple[PlanColumn, ...]:
+def make_plan_columns(columns: Iterable[WorkingColumn]) -> tuple[Column, ...]:
     """Return columns as the plan writes them."""
-    return tuple(PlanColumn(name=column.name, type=column.type.ddl, nullable=column.nullable) for column in columns)
+    return tuple(Column(name=column.name, type=column.type.ddl, nullable=column.nullable) for column in columns)
 
 
-def make_plan_mark(place: Place, seq: int | None = None) -> PlanMark:
+def make_plan_mark(place: Place, seq: int | None = None) -> Mark:
     """Return a place as the plan writes it."""
-    return PlanMark(file=place.file, line=place.line, column=place.column, field=place.field, operation_seq=seq)
+    return Mark(file=place.file, line=place.line, column=place.column, field=place.field, operation_seq=seq)
 
 
 def _list_expressions(operation: CheckedOperation) -> list[Checked]:

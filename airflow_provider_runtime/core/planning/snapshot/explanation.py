@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypedDict
 
-from airflow_provider_runtime.core.model.plan import PlanAggregate, PlanAppend, PlanOperation, PlanOutput, PlanUpdate
 from airflow_provider_runtime.core.planning.check.checked import CheckedOperation, CheckedProject, WorkingColumn
 from airflow_provider_runtime.core.planning.check.validation import load_checked_project
 from airflow_provider_runtime.core.planning.snapshot.compile import CompiledOperations, compile_operations
 from airflow_provider_runtime.core.planning.snapshot.lineage import OperationLineage, trace_lineage
+from spark_jobs.contract.plan import AggregateOperation, AnyOperation, AppendOperation, OutputOperation, UpdateOperation
 
 
 class ColumnDocument(TypedDict):
@@ -118,7 +118,7 @@ def _make_columns(columns: Iterable[WorkingColumn]) -> list[ColumnDocument]:
 
 
 def _make_operation(
-    plan: PlanOperation, operation: CheckedOperation, lineage: OperationLineage, sql: str
+    plan: AnyOperation, operation: CheckedOperation, lineage: OperationLineage, sql: str
 ) -> OperationDocument:
     return OperationDocument(
         seq=plan.seq,
@@ -128,7 +128,7 @@ def _make_operation(
         schema=_make_columns(operation.columns_after),
         lineage={column: [str(source) for source in sorted(found)] for column, found in lineage.columns.items()},
         conditions=[str(source) for source in sorted(lineage.conditions)],
-        destination=plan.destination.display if isinstance(plan, PlanOutput) else None,
+        destination=plan.destination.display if isinstance(plan, OutputOperation) else None,
         registers=operation.registered_dataset,
     )
 
@@ -139,36 +139,36 @@ def _strip_marks(sql: str, marks: Iterable[str]) -> str:
     return sql
 
 
-def write_statement(plan: PlanOperation, before: Iterable[WorkingColumn]) -> str:
+def write_statement(plan: AnyOperation, before: Iterable[WorkingColumn]) -> str:
     """Return an operation as one Spark SQL query over the working rows `@w`; system columns are left out."""
     known = frozenset(column.name for column in before)
     lines = ["SELECT", ",\n".join(f"  {item}" for item in _list_items(plan, known))]
-    lines.append(f"FROM `{plan.source if isinstance(plan, PlanAppend) else 'working'}` AS `@w`")
+    lines.append(f"FROM `{plan.source if isinstance(plan, AppendOperation) else 'working'}` AS `@w`")
     lines += [f"LEFT JOIN `{join.table}` AS `@@{join.alias}` ON {join.condition}" for join in plan.joins]
-    conditions = [plan.where] if plan.where and not isinstance(plan, PlanUpdate) and plan.type != "delete" else []
-    sees_deleted = isinstance(plan, PlanAppend) or (isinstance(plan, PlanOutput) and plan.include_deleted)
-    if not isinstance(plan, PlanUpdate) and plan.type != "delete" and not sees_deleted:
+    conditions = [plan.where] if plan.where and not isinstance(plan, UpdateOperation) and plan.type != "delete" else []
+    sees_deleted = isinstance(plan, AppendOperation) or (isinstance(plan, OutputOperation) and plan.include_deleted)
+    if not isinstance(plan, UpdateOperation) and plan.type != "delete" and not sees_deleted:
         conditions.insert(0, "NOT `@w`.`_deleted`")
     if conditions:
         lines.append("WHERE " + " AND ".join(f"({text})" for text in conditions))
-    if isinstance(plan, PlanAggregate | PlanAppend) and plan.group_by:
+    if isinstance(plan, AggregateOperation | AppendOperation) and plan.group_by:
         lines.append("GROUP BY " + ", ".join(f"`@w`.`{name}`" for name in plan.group_by))
     return "\n".join(lines)
 
 
-def _list_items(plan: PlanOperation, known: frozenset[str]) -> list[str]:
+def _list_items(plan: AnyOperation, known: frozenset[str]) -> list[str]:
     selected = "NOT `@w`.`_deleted`" + (f" AND ({plan.where})" if plan.where else "")
-    if isinstance(plan, PlanUpdate):
+    if isinstance(plan, UpdateOperation):
         items = ["`@w`.*"]
         for item in plan.assignments:
             old = f"`@w`.`{item.column}`" if item.column in known else "NULL"
             items.append(f"CASE WHEN {selected} THEN {item.sql} ELSE {old} END AS `{item.column}`")
         return items
-    if isinstance(plan, PlanOutput):
+    if isinstance(plan, OutputOperation):
         return [f"`@w`.`{column.name}`" for column in plan.columns]
-    if isinstance(plan, PlanAggregate):
+    if isinstance(plan, AggregateOperation):
         return [*(f"`@w`.`{name}`" for name in plan.group_by), *(f"{i.sql} AS `{i.column}`" for i in plan.aggregations)]
-    if isinstance(plan, PlanAppend):
+    if isinstance(plan, AppendOperation):
         if plan.aggregations:
             groups = [f"`@w`.`{name}`" for name in plan.group_by]
             return [*groups, *(f"{item.sql} AS `{item.column}`" for item in plan.aggregations)]

@@ -6,21 +6,18 @@ import contextlib
 import hashlib
 import os
 import re
-import stat
 import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import unquote, urlsplit
 
 from airflow_provider_runtime.core.errors import InfrastructureError, Problem, SnapshotError
 from airflow_provider_runtime.core.planning.resolve.locations import show_address
-from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
+from spark_jobs.contract.addresses import IrregularFileError, find_local_path, read_regular_file
+from spark_jobs.contract.snapshot import MAX_SNAPSHOT_BYTES, Snapshot, UnreadableSnapshotError, parse_snapshot
 
 _DIGEST_NAME = re.compile(r"([0-9a-f]{64})\.json", re.IGNORECASE)
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.IGNORECASE)
-
-MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024
 
 
 class Storage(Protocol):
@@ -38,15 +35,11 @@ class LocalStorage:
 
     def read_bytes(self, uri: str) -> bytes:
         """Return a file's content."""
-        path = _local_path(uri)
-        mode = path.stat().st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            # A pipe may never be written to, a device may never end.
-            raise SnapshotError(
-                Problem("SNAPSHOT_001", f"{show_address(uri)} is no regular file", "name a snapshot's file")
-            )
-        with path.open("rb") as file:
-            return file.read(MAX_SNAPSHOT_BYTES + 1)
+        try:
+            return read_regular_file(_local_path(uri), MAX_SNAPSHOT_BYTES)
+        except IrregularFileError:
+            message = f"{show_address(uri)} is not a regular file"
+            raise SnapshotError(Problem("SNAPSHOT_001", message, "name a snapshot's file")) from None
 
     def write_once(self, uri: str, content: bytes) -> None:
         """Write a file under a name of its own and link it to its place, so that nobody sees a part of it."""
@@ -82,20 +75,14 @@ def _link(draft: Path, target: Path) -> None:
 
 
 def _local_path(uri: str) -> Path:
-    path: str | None = uri
-    if uri.startswith("file:"):
-        try:
-            parts = urlsplit(uri)
-            path = unquote(parts.path) if parts.netloc in ("", "localhost") else None
-        except ValueError:
-            path = None
-    elif re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", uri):
-        message = f"the snapshot store '{show_address(uri)}' is no local folder"
+    path = find_local_path(uri)
+    if path is None and not uri.startswith("file:"):
+        message = f"the snapshot store '{show_address(uri)}' is not a local folder"
         raise SnapshotError(
             Problem("SNAPSHOT_001", message, "give a local path, or use the store of an Airflow connection")
         )
     if path is None or "\0" in path:
-        message = f"the address '{show_address(uri)}' is no path of this machine"
+        message = f"the address '{show_address(uri)}' is not a path of this machine"
         raise SnapshotError(Problem("SNAPSHOT_001", message, "write file:///folder/name.json"))
     return Path(path)
 
@@ -131,25 +118,33 @@ def read_snapshot(
         message = f"the snapshot {show_address(uri)} cannot be read: {error.strerror or error}"
         raise InfrastructureError(Problem("INFRA_001", message, "try again when the store can be read")) from error
     if len(content) > MAX_SNAPSHOT_BYTES:
-        message = f"{show_address(uri)} is larger than {MAX_SNAPSHOT_BYTES // 2**20} MiB: it is no snapshot"
+        message = f"{show_address(uri)} is larger than {MAX_SNAPSHOT_BYTES // 2**20} MiB: it is not a snapshot"
         raise SnapshotError(Problem("SNAPSHOT_001", message, "name a snapshot's file"))
     named = _DIGEST_NAME.fullmatch(uri.rsplit("/", 1)[-1])
     expected = {digest.lower() for digest in (sha256, named[1] if named else None) if digest}
     if not expected:
-        return _read_by_content(uri, content, is_known)
+        return _open_by_content(uri, content, is_known)
     for digest in expected:
         if not _DIGEST.fullmatch(digest):
             raise SnapshotError(
-                Problem("SNAPSHOT_001", f"'{digest}' is no SHA-256 digest", "write 64 hexadecimal digits")
+                Problem("SNAPSHOT_001", f"'{digest}' is not a SHA-256 digest", "write 64 hexadecimal digits")
             )
-        snapshot = Snapshot.from_content(content, digest)
+        snapshot = open_snapshot(content, digest)
     return snapshot
 
 
-def _read_by_content(uri: str, content: bytes, is_known: Callable[[str], bool] | None) -> Snapshot:
+def open_snapshot(content: bytes, sha256: str) -> Snapshot:
+    """Return the snapshot that these bytes hold; SNAPSHOT_001 when they are another one, or none."""
+    try:
+        return parse_snapshot(content, sha256)
+    except UnreadableSnapshotError as error:
+        raise SnapshotError(Problem("SNAPSHOT_001", str(error), error.hint)) from None
+
+
+def _open_by_content(uri: str, content: bytes, is_known: Callable[[str], bool] | None) -> Snapshot:
     digest = hashlib.sha256(content).hexdigest()
     if is_known is None or not is_known(digest):
         message = f"the digest of the snapshot {show_address(uri)} is not known: its content cannot be trusted"
         hint = "give --sha256, keep the name <sha256>.json, or use the registry that the run is in"
         raise SnapshotError(Problem("SNAPSHOT_001", message, hint))
-    return Snapshot.from_content(content, digest)
+    return open_snapshot(content, digest)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from airflow_provider_runtime.core.catalog.loader import LoadResult, load_texts
 from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError
-from airflow_provider_runtime.core.model.plan import PlanLocation
 from airflow_provider_runtime.core.planning.snapshot.builder import Locate, ResolveOptions, build_snapshot
-from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
 from airflow_provider_runtime.core.registry.ports import Registry
+from spark_jobs.contract.plan import Location
+from spark_jobs.contract.snapshot import Snapshot
 
 ROOT = Path("/catalog")
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
@@ -140,6 +140,6 @@ def list_problems(*documents: str, **arguments: object) -> tuple[Problem, ...]:
     raise AssertionError("nothing was raised")
 
 
-def list_locations(snapshot: Snapshot, table: str = "input") -> list[PlanLocation]:
+def list_locations(snapshot: Snapshot, table: str = "input") -> list[Location]:
     """Return the locations of a table of the plan."""
-    return [PlanLocation.model_validate(found, strict=False) for found in snapshot.plan["tables"][table]["locations"]]
+    return [*snapshot.plan.tables[table].locations]

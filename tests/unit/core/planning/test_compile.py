@@ -10,6 +10,7 @@ from pathlib import Path
 
 from airflow_provider_runtime.core.planning.snapshot.compile import CompiledOperations, compile_operations
 from airflow_provider_runtime.core.planning.snapshot.lineage import trace_lineage
+from spark_jobs.contract.documents import write_document
 from tests.unit.core.planning.project_builder import aggregate, append, check_operations, delete, join, output, update
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -58,7 +59,7 @@ def test_project_compiles_to_its_golden_plan() -> None:
     compiled = compile_all()
     shown = []
     for operation in compiled.operations:
-        document = operation.model_dump(mode="json", exclude_defaults=True)
+        document = write_document(operation)
         document["columns_after"] = [f"{c['name']} {c['type']}" for c in document["columns_after"]]
         shown.append(document)
     compare("project_plan", {"operations": shown, "used_tables": sorted(compiled.used_tables)})
@@ -66,7 +67,7 @@ def test_project_compiles_to_its_golden_plan() -> None:
 
 def test_every_mark_in_the_plan_has_its_place() -> None:
     compiled = compile_all()
-    text = json.dumps([operation.model_dump(mode="json") for operation in compiled.operations])
+    text = json.dumps([write_document(operation) for operation in compiled.operations])
     named = {*re.findall(r"/\*@(.*?)\*/", text), *re.findall(r'"mark": "(.*?)"', text)}
     assert len(named) > 10
     assert named <= set(compiled.marks)
@@ -108,7 +109,7 @@ def test_draft_writes_below_the_sandbox() -> None:
 def test_table_keys_are_replaced() -> None:
     checked = check_operations(append("budget"))
     compiled = compile_operations(checked.project, run_timestamp=NOW, table_keys={"append:10": "t7"})
-    assert compiled.operations[0].model_dump()["source"] == "t7"
+    assert write_document(compiled.operations[0])["source"] == "t7"
 
 
 def test_lineage_follows_columns_through_operations() -> None:

@@ -14,16 +14,13 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from airflow_provider_runtime.cli.local_run import list_credential_refs
 from airflow_provider_runtime.cli.run_summary import print_plan
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.errors import RuntimeProviderError, SnapshotError
-from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
-from airflow_provider_runtime.core.planning.snapshot.settings import list_problems_since
+from airflow_provider_runtime.core.planning.snapshot.later_run import list_problems_since
+from airflow_provider_runtime.core.planning.snapshot.store import open_snapshot
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
-from airflow_provider_runtime.core.runs.life import begin_attempt, finish_attempt, public_report
-from spark_jobs.errors import JobError
-from spark_jobs.snapshot import parse_snapshot
+from airflow_provider_runtime.core.runs.life import begin_attempt, finish_attempt, public_report, read_report
 from tests.unit.core.planning.resolve_builder import MONTHLY, resolve, write_project, write_resolver
 
 DOCUMENT: dict[str, Any] = json.loads(resolve(write_resolver(MONTHLY), write_project()).content)
@@ -66,7 +63,7 @@ def mutate(draw: st.DrawFn, document: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def refused_as_snapshot_001(kind: type[JobError] | type[RuntimeProviderError]) -> Iterator[None]:
+def refused_as_snapshot_001(kind: type[RuntimeProviderError]) -> Iterator[None]:
     """Nothing but this code, on one line, comes out."""
     caught = None
     try:
@@ -85,18 +82,16 @@ def encode(document: dict[str, Any]) -> tuple[bytes, str]:
 @given(mutate(DOCUMENT))
 def test_changed_snapshot_with_a_right_digest_is_taken_or_refused_with_a_code(document: dict[str, Any]) -> None:
     content, sha256 = encode(document)
-    with refused_as_snapshot_001(JobError):
-        parse_snapshot(content, sha256)
     snapshot = None
     with refused_as_snapshot_001(SnapshotError):
-        snapshot = Snapshot.from_content(content, sha256)
+        snapshot = open_snapshot(content, sha256)
     if snapshot is None:
         return
-    list_credential_refs(snapshot.document)
-    attempt = begin_attempt(MemoryRegistry(), snapshot.document, snapshot.sha256)
-    assert attempt.project_id == snapshot.project_id
+    snapshot.plan.list_credential_refs()
+    attempt = begin_attempt(MemoryRegistry(), snapshot)
+    assert attempt.project_id == snapshot.project.id
     print_plan(snapshot)
-    list_problems_since(Catalog(Path()), snapshot.document, allow_closed=True)
+    list_problems_since(Catalog(Path()), snapshot, allow_closed=True)
 
 
 @pytest.mark.parametrize(
@@ -119,9 +114,9 @@ def test_snapshot_that_lacks_what_is_shown_of_it_is_shown_or_refused(place: tupl
     else:
         holder[place[-1]] = value
     with refused_as_snapshot_001(SnapshotError):
-        snapshot = Snapshot.from_content(*encode(document))
+        snapshot = open_snapshot(*encode(document))
         print_plan(snapshot)
-        list_problems_since(Catalog(Path()), snapshot.document, allow_closed=True)
+        list_problems_since(Catalog(Path()), snapshot, allow_closed=True)
 
 
 @pytest.mark.parametrize(
@@ -129,18 +124,16 @@ def test_snapshot_that_lacks_what_is_shown_of_it_is_shown_or_refused(place: tupl
 )
 def test_bytes_that_are_no_snapshot_are_refused(content: bytes) -> None:
     digest = hashlib.sha256(content).hexdigest()
-    with pytest.raises(JobError, match="SNAPSHOT_001"):
-        parse_snapshot(content, digest)
     with pytest.raises(SnapshotError, match="SNAPSHOT_001"):
-        Snapshot.from_content(content, digest)
+        open_snapshot(content, digest)
 
 
 def test_snapshot_that_asks_for_java_is_refused() -> None:
     document = copy.deepcopy(DOCUMENT)
     update = next(item for item in document["plan"]["operations"] if item["type"] == "update")
     update["assignments"][0]["sql"] = "CAST(reflect('java.lang.Runtime', 'getRuntime') AS STRING)"
-    with pytest.raises(JobError, match="SQL that no expression compiles to"):
-        parse_snapshot(*encode(document))
+    with pytest.raises(SnapshotError, match="SQL that no expression compiles to"):
+        open_snapshot(*encode(document))
 
 
 @pytest.mark.parametrize(
@@ -158,8 +151,8 @@ def test_values_that_python_cannot_hold_or_write_are_refused(place: tuple[str, .
     for key in place[:-1]:
         holder = holder[key]
     holder[place[-1]] = value
-    with pytest.raises(JobError, match="SNAPSHOT_001"):
-        parse_snapshot(*encode(document))
+    with pytest.raises(SnapshotError, match="SNAPSHOT_001"):
+        open_snapshot(*encode(document))
 
 
 @pytest.mark.parametrize("number", [0, -1, 2**31, 10**30])
@@ -174,7 +167,7 @@ def test_numbers_that_a_registry_cannot_hold_are_refused(place: tuple[Any, ...],
         holder = holder[key]
     holder[place[-1]] = number
     with pytest.raises(SnapshotError, match="SNAPSHOT_001"):
-        Snapshot.from_content(*encode(document))
+        open_snapshot(*encode(document))
 
 
 @pytest.mark.parametrize("name", ["../../elsewhere", "a/b", "", "..", "a\nb", "2026-01\n", ".hidden"])
@@ -183,10 +176,8 @@ def test_snapshot_whose_period_or_project_would_leave_its_folder_is_refused(plac
     document = copy.deepcopy(DOCUMENT)
     document[place[0]][place[1]] = name
     content, sha256 = encode(document)
-    with pytest.raises(JobError, match="SNAPSHOT_001"):
-        parse_snapshot(content, sha256)
     with pytest.raises(SnapshotError, match="SNAPSHOT_001"):
-        Snapshot.from_content(content, sha256)
+        open_snapshot(content, sha256)
 
 
 @settings(max_examples=300, deadline=None)
@@ -194,9 +185,9 @@ def test_snapshot_whose_period_or_project_would_leave_its_folder_is_refused(plac
 @example({**REPORT, "outputs": None})
 def test_changed_report_registers_or_is_refused_with_a_code(report: dict[str, Any]) -> None:
     registry = MemoryRegistry()
-    snapshot = Snapshot.from_document(DOCUMENT)
-    attempt = begin_attempt(registry, snapshot.document, snapshot.sha256)
+    snapshot = open_snapshot(*encode(DOCUMENT))
+    attempt = begin_attempt(registry, snapshot)
     given_report = {**report, "snapshot_sha256": snapshot.sha256, "attempt": attempt.token}
     with refused_as_snapshot_001(RuntimeProviderError):
-        registrations = finish_attempt(registry, attempt, snapshot.document, given_report)
-        public_report(given_report, registrations)
+        read = read_report(json.dumps(given_report).encode())
+        public_report(read, finish_attempt(registry, attempt, snapshot, read))

@@ -104,4 +104,4 @@ def test_folder_of_the_catalog_means_itself(tmp_path: Path, folder: str) -> None
     for character in "\\[]{}*?":
         escaped = escaped.replace(character, f"\\{character}")
     assert [found.uri for found in list_locations(snapshot)] == [f"file://{tmp_path}/{escaped}/data/lake/tt/*.csv"]
-    assert snapshot.plan["operations"][0]["destination"]["uri"] == f"file://{root}/data/lake/out"
+    assert snapshot.plan.outputs[0].destination.uri == f"file://{root}/data/lake/out"

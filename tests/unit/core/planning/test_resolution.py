@@ -59,16 +59,12 @@ def test_precedence_override_beats_dataset_beats_default() -> None:
     test = write_resolver(MONTHLY, identifier="test", version="4", is_default="false")
     joins = CONVERT.replace("joins: [", "joins: [{alias: own, dataset_id: own, on: 'currency = own.code'}, ")
     documents = (write_resolver(MONTHLY), own, special, test)
-    chosen = resolve(*documents, write_project(joins, resolver_overrides="{FX rates: test}")).document[
-        "resolver_snapshot"
-    ]
-    assert (chosen["resolver_id"], chosen["resolver_source"]) == ("lake-resolver", "system_default")
-    joined = [
-        (j["alias"], j["resolver_id"], j["resolver_version"], j["resolver_source"]) for j in chosen["join_datasets"]
-    ]
+    chosen = resolve(*documents, write_project(joins, resolver_overrides="{FX rates: test}")).resolver_snapshot
+    assert (chosen.resolver_id, chosen.resolver_source) == ("lake-resolver", "system_default")
+    joined = [(j.alias, j.resolver_id, j.resolver_version, j.resolver_source) for j in chosen.join_datasets]
     assert joined == [("own", "special", 1, "dataset_resolver"), ("fx", "test", 4, "project_override")]
     snapshot = resolve(*documents, write_project(joins, resolver_overrides="{own: test}"))
-    assert snapshot.document["resolver_snapshot"]["join_datasets"][0]["resolver_source"] == "project_override"
+    assert snapshot.resolver_snapshot.join_datasets[0].resolver_source == "project_override"
 
 
 def test_resolver_none_says_where_it_was_looked_for() -> None:
@@ -91,9 +87,9 @@ def test_rules_in_order_first_match_wins_and_trace_says_why() -> None:
     snapshot = resolve(write_resolver(*rules), write_project())
     assert list_locations(snapshot)[0].uri == "file:///catalog/data/lake/transactions/2026-01.parquet"
     assert list_locations(snapshot, "join:10:fx")[0].uri == "file:///catalog/data/lake/rates"
-    trace = snapshot.plan["settings"]["trace"]["join:10:fx"]["rules"]
-    assert [rule["matched"] for rule in trace] == [False, True]
-    assert "is FALSE (period.start_date is '2026-01-01')" in trace[0]["reason"]
+    trace = snapshot.plan.settings.trace["join:10:fx"].rules
+    assert [rule.matched for rule in trace] == [False, True]
+    assert "is FALSE (period.start_date is '2026-01-01')" in trace[0].reason
 
 
 def test_rules_none_matching_lists_each_with_its_reason() -> None:
@@ -121,7 +117,7 @@ def test_data_level_finer_gives_every_child_period() -> None:
     snapshot = resolve(write_resolver(rule), write_project(OUTPUT, level="quarter"), period="2026-Q1")
     found = [(location.uri[-15:], location.period, location.on_missing) for location in list_locations(snapshot)]
     assert found == [(f"2026-0{month}.parquet", f"2026-0{month}", "empty") for month in (1, 2, 3)]
-    assert snapshot.plan["settings"]["trace"]["input"]["periods"] == ["2026-01", "2026-02", "2026-03"]
+    assert snapshot.plan.settings.trace["input"].periods == ("2026-01", "2026-02", "2026-03")
 
 
 def test_data_level_finer_of_an_unfiltered_table_reads_a_place_once() -> None:

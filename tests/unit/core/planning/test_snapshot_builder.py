@@ -12,12 +12,14 @@ import pytest
 
 from airflow_provider_runtime.core.catalog.catalog import registered_dataset_id
 from airflow_provider_runtime.core.errors import RuntimeProviderError
-from airflow_provider_runtime.core.model.plan import Plan, PlanLocation
 from airflow_provider_runtime.core.planning.snapshot.builder import LocationRequest, build_snapshot
-from airflow_provider_runtime.core.planning.snapshot.document import Snapshot
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
 from airflow_provider_runtime.core.registry.ports import Registry
 from airflow_provider_runtime.core.runs.life import begin_attempt, finish_attempt
+from spark_jobs.contract.documents import write_document
+from spark_jobs.contract.plan import Location
+from spark_jobs.contract.report import OutputReport, Report, SliceReport
+from spark_jobs.contract.snapshot import Snapshot
 from tests.unit.core.planning.resolve_builder import (
     CONVERT,
     MONTHLY,
@@ -63,19 +65,14 @@ def write_consumer(reference: str = "Converted GL", pin: int | None = None, leve
 
 def publish(registry: Registry, snapshot: Snapshot, rows: int = 3) -> str:
     """Register what a run of this snapshot would have written, and return the slice's address."""
-    attempt = begin_attempt(registry, snapshot.document, snapshot.sha256)
-    (output,) = [operation for operation in snapshot.plan["operations"] if operation["type"] == "output"]
-    uri = f"{output['slice']['uri_prefix']}/{snapshot.period_identifier}/{attempt.token}"
-    report = {
-        "snapshot_sha256": snapshot.sha256,
-        "attempt": attempt.token,
-        "run_id": snapshot.run_id,
-        "status": "succeeded",
-        "period": snapshot.period_identifier,
-        "operations": [],
-        "outputs": [{"seq": 90, "destination": "d", "rows": rows, "columns": [], "slice": {"uri": uri, "rows": rows}}],
-    }
-    finish_attempt(registry, attempt, snapshot.document, report)
+    attempt = begin_attempt(registry, snapshot)
+    (output,) = snapshot.plan.outputs
+    assert output.slice is not None
+    uri = f"{output.slice.uri_prefix}/{snapshot.period.identifier}/{attempt.token}"
+    written = OutputReport(90, "d", rows, (), slice=SliceReport(uri, rows))
+    period = snapshot.period.identifier
+    report = Report(snapshot.sha256, attempt.token, "succeeded", snapshot.run_id, period, outputs=(written,))
+    finish_attempt(registry, attempt, snapshot, report)
     return uri
 
 
@@ -92,34 +89,34 @@ def test_snapshot_resolved_twice_is_the_same_but_for_run_id_and_moment() -> None
     fresh = replace(OPTIONS, run_id=None, run_timestamp=None)
     first, second = resolve(RESOLVER, write_project(), options=fresh), resolve(RESOLVER, write_project(), options=fresh)
     assert first.run_id != second.run_id
-    moment = datetime.strptime(first.document["run_timestamp"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    moment = first.run_timestamp
     assert abs((datetime.now(UTC) - moment).total_seconds()) < 60
 
 
-def test_snapshot_plan_reads_back_as_a_plan() -> None:
-    plan = Plan.model_validate_json(json.dumps(resolve(RESOLVER, write_project()).plan))
+def test_every_table_of_a_plan_has_the_mark_of_its_place() -> None:
+    plan = resolve(RESOLVER, write_project()).plan
     assert set(plan.tables) == {"input", "join:10:fx"}
     assert {table.mark for table in plan.tables.values()} <= set(plan.marks)
 
 
 def test_versions_latest_active_or_pinned_are_written_down() -> None:
     snapshot = resolve(RESOLVER, write_project(CONVERT.replace("FX rates,", "FX rates, dataset_version: 1,")))
-    chosen = snapshot.document["resolver_snapshot"]
+    chosen = write_document(snapshot.resolver_snapshot)
     assert chosen["input_dataset_version"] == 3
     assert [(join["alias"], join["dataset_id"], join["dataset_version"]) for join in chosen["join_datasets"]] == [
         ("fx", "fx", 1)
     ]
     assert [(found["alias"], found["dataset_id"]) for found in chosen["lookup_datasets"]] == [("people", "staff")]
-    assert snapshot.plan["settings"]["trace"]["join:10:fx"]["version"] == "1 (pinned)"
+    assert snapshot.plan.settings.trace["join:10:fx"].version == "1 (pinned)"
     snapshot = resolve(RESOLVER, write_project(input_dataset_version="1"))
-    assert snapshot.document["resolver_snapshot"]["input_dataset_version"] == 1
+    assert snapshot.resolver_snapshot.input_dataset_version == 1
 
 
 def test_joins_each_have_an_entry_in_seq_and_list_order() -> None:
     second = CONVERT.replace("seq: 10", "seq: 5").replace("converted", "other")
     second = second.replace("[{alias: fx,", "[{alias: b, dataset_id: staff, on: 'currency = b.code'}, {alias: fx,")
-    joins = resolve(RESOLVER, write_project(CONVERT + second)).document["resolver_snapshot"]["join_datasets"]
-    assert [(join["operation_seq"], join["alias"]) for join in joins] == [(5, "b"), (5, "fx"), (10, "fx")]
+    joins = resolve(RESOLVER, write_project(CONVERT + second)).resolver_snapshot.join_datasets
+    assert [(join.operation_seq, join.alias) for join in joins] == [(5, "b"), (5, "fx"), (10, "fx")]
 
 
 def test_lookup_that_nothing_reads_is_pinned_but_not_located() -> None:
@@ -127,16 +124,16 @@ def test_lookup_that_nothing_reads_is_pinned_but_not_located() -> None:
         "{name: gl only, when: \"table.name = 'transactions'\", strategy: {type: path, datasource_id: lake, path: gl}}"
     )
     snapshot = resolve(write_resolver(rule), write_project(OUTPUT))
-    assert set(snapshot.plan["tables"]) == {"input"}
+    assert set(snapshot.plan.tables) == {"input"}
     used = "    - {seq: 1, name: u, type: update, arguments: {assignments: [{column: t, expression: people.title}]}}\n"
     assert [p.code for p in list_problems(write_resolver(rule), write_project(used))] == ["RESOLVE_003"]
-    assert set(resolve(RESOLVER, write_project(used)).plan["tables"]) == {"input", "lookup:people"}
+    assert set(resolve(RESOLVER, write_project(used)).plan.tables) == {"input", "lookup:people"}
 
 
 def test_as_of_is_the_period_start_or_what_was_asked_for() -> None:
-    assert resolve(RESOLVER, write_project()).document["as_of"] == "2026-01-01"
+    assert resolve(RESOLVER, write_project()).as_of == date(2026, 1, 1)
     asked = replace(OPTIONS, as_of=date(2026, 1, 15))
-    assert resolve(RESOLVER, write_project(), options=asked).document["as_of"] == "2026-01-15"
+    assert resolve(RESOLVER, write_project(), options=asked).as_of == date(2026, 1, 15)
 
 
 def test_project_snapshot_is_verbatim_but_for_secrets_meant_for_spark() -> None:
@@ -145,7 +142,7 @@ def test_project_snapshot_is_verbatim_but_for_secrets_meant_for_spark() -> None:
     )
     snapshot = resolve(RESOLVER, write_project(selectors="{A: 'amount > 0'}", airflow=f"{{spark: {{conf: {conf}}}}}"))
     assert b"canary" not in snapshot.content
-    shown = snapshot.document["project_snapshot"]
+    shown = snapshot.project_snapshot
     assert shown["selectors"] == {"A": "amount > 0"}
     assert shown["airflow"]["spark"]["conf"]["spark.memory"] == "2g"
 
@@ -165,7 +162,7 @@ def test_project_unknown_inactive_and_disabled_are_refused() -> None:
 
 def test_mistake_in_another_project_does_not_matter() -> None:
     other = write_project("    - {seq: 0, name: x, type: nothing}\n", id="p9", name="other")
-    assert resolve(RESOLVER, write_project(), other).project_id == "p1"
+    assert resolve(RESOLVER, write_project(), other).project.id == "p1"
 
 
 # Drafts
@@ -173,11 +170,11 @@ def test_mistake_in_another_project_does_not_matter() -> None:
 
 def test_draft_writes_below_the_sandbox_and_registers_nothing() -> None:
     plan = resolve(RESOLVER, write_project(status="draft")).plan
-    output = plan["operations"][-1]
-    assert output["destination"]["uri"].startswith("file:///catalog/sandbox/p1/")
-    assert output["slice"] is None
-    assert plan["settings"]["registers"] == {}
-    assert plan["settings"]["definitions"] == []
+    output = plan.outputs[-1]
+    assert output.destination.uri.startswith("file:///catalog/sandbox/p1/")
+    assert output.slice is None
+    assert plan.settings.registers == {}
+    assert plan.settings.definitions == ()
     named = replace(OPTIONS, sandbox="nowhere")
     assert list_problems(RESOLVER, write_project(status="draft"), options=named)[0].code == "PROJECT_002"
 
@@ -231,8 +228,8 @@ calendar:
     allowed = replace(OPTIONS, allow_closed=True)
     registry = MemoryRegistry()
     assert list_problems(*documents, period="P1")[0].code == "PERIOD_002"
-    assert resolve(*documents, period="P1", options=allowed, registry=registry).period_identifier == "P1"
-    assert resolve(*documents, period="P2", registry=registry).period_identifier == "P2"
+    assert resolve(*documents, period="P1", options=allowed, registry=registry).period.identifier == "P1"
+    assert resolve(*documents, period="P2", registry=registry).period.identifier == "P2"
     registry.set_period_status("fiscal", "P2", "closed", who="me", reason="done")
     assert list_problems(*documents, period="P2", registry=registry)[0].code == "PERIOD_002"
     registry.set_period_status("fiscal", "P1", "locked", who="me", reason="audited")
@@ -268,7 +265,7 @@ def test_registered_dataset_pinned_version_reads_the_slices_that_it_had() -> Non
     by_id = write_consumer(registered_dataset_id("Converted GL"))
     assert [found.uri for found in list_locations(latest, "join:10:old")] == [second]
     assert [found.uri for found in list_locations(pinned, "join:10:old")] == [first]
-    joined = pinned.document["resolver_snapshot"]["join_datasets"][0]
+    joined = write_document(pinned.resolver_snapshot)["join_datasets"][0]
     assert joined == {
         "operation_seq": 10,
         "alias": "old",
@@ -278,12 +275,12 @@ def test_registered_dataset_pinned_version_reads_the_slices_that_it_had() -> Non
         "resolver_version": 1,
         "resolver_source": "dataset_resolver",
     }
-    appended = pinned.document["resolver_snapshot"]["append_datasets"]
+    appended = write_document(pinned.resolver_snapshot)["append_datasets"]
     assert [(found["operation_seq"], found["dataset_version"]) for found in appended] == [(20, 2)]
     found = resolve(RESOLVER, producer, by_id, registry=registry, project="consumer")
-    assert found.document["resolver_snapshot"]["join_datasets"][0]["dataset_version"] == 2
-    assert "dataset" in {entry["kind"] for entry in found.plan["settings"]["definitions"]}
-    assert registered_dataset_id("Converted GL") not in {e["id"] for e in found.plan["settings"]["definitions"]}
+    assert found.resolver_snapshot.join_datasets[0].dataset_version == 2
+    assert "dataset" in {entry.kind for entry in found.plan.settings.definitions}
+    assert registered_dataset_id("Converted GL") not in {e.id for e in found.plan.settings.definitions}
     # The producer's project may be gone from the catalog: the registry knows the dataset's schema.
     assert resolve(RESOLVER, write_consumer(), registry=registry, project="consumer")
 
@@ -330,16 +327,16 @@ def test_registered_dataset_overridden_needs_no_registry() -> None:
 def test_locations_served_take_the_place_of_the_resolvers() -> None:
     asked: list[tuple[str, int, list[str | None]]] = []
 
-    def locate(request: LocationRequest, found: tuple[PlanLocation, ...]) -> tuple[PlanLocation, ...]:
+    def locate(request: LocationRequest, found: tuple[Location, ...]) -> tuple[Location, ...]:
         asked.append((request.use.key, request.dataset_version, [location.period for location in found]))
-        return (PlanLocation(kind="memory", columns=("a",), rows=(("1",),), period=request.period.identifier),)
+        return (Location(kind="memory", columns=("a",), rows=(("1",),), period=request.period.identifier),)
 
     snapshot = resolve(write_project(), locate=locate)
     assert asked == [("input", 3, ["2026-01"]), ("join:10:fx", 2, ["2026-01"])]
     assert {found.kind for found in list_locations(snapshot)} == {"memory"}
-    assert snapshot.document["resolver_snapshot"]["resolver_source"] == "system_default"
+    assert snapshot.resolver_snapshot.resolver_source == "system_default"
     consumer = resolve(write_project(), write_consumer(pin=2), locate=locate, project="consumer")
-    assert consumer.document["resolver_snapshot"]["join_datasets"][0]["dataset_version"] == 2
+    assert consumer.resolver_snapshot.join_datasets[0].dataset_version == 2
 
 
 def test_locations_served_still_follow_the_rules_of_the_catalog() -> None:
@@ -365,7 +362,7 @@ def test_month_of_a_locked_year_or_quarter_is_locked(holder: str) -> None:
         f"period 2026-01 lies in {holder}, which is closed by ann: done",
     )
     allowed = resolve(RESOLVER, write_project(), registry=registry, options=replace(OPTIONS, allow_closed=True))
-    assert allowed.plan["settings"]["lies_in"] == ["2026-Q1", "2026"]
+    assert allowed.plan.settings.lies_in == ("2026-Q1", "2026")
     registry.set_period_status("gregorian", holder, "locked", who="ann", reason="audited")
     problems = list_problems(RESOLVER, write_project(), registry=registry, options=replace(OPTIONS, allow_closed=True))
     assert [problem.message for problem in problems] == [

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from airflow_provider_runtime.core.errors import DefinitionError, LeaseError, PeriodError
-from airflow_provider_runtime.core.registry.ports import Attempt, Registry, RunStart, SliceWrite, UsedDefinition
+from airflow_provider_runtime.core.registry.ports import Attempt, Registry, RunStart, SliceWrite
+from spark_jobs.contract.plan import UsedDefinition
 
 ELSEWHERE = "another-machine/1/1"
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import threading
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,27 +18,72 @@ from airflow_provider_runtime.core.runs.life import (
     finish_attempt,
     keep_alive,
     public_report,
+    read_report,
 )
+from spark_jobs.contract.plan import (
+    Column,
+    Destination,
+    OutputOperation,
+    Plan,
+    RegisteredDataset,
+    Settings,
+    Slice,
+    UsedDefinition,
+)
+from spark_jobs.contract.report import Report
+from spark_jobs.contract.snapshot import Period, Project, ResolverSnapshot, Snapshot
 
 SHA = "c" * 64
 
 
-def make_snapshot() -> dict[str, Any]:
-    columns = [
-        {"name": "journal", "type": "string", "nullable": False},
-        {"name": "amount", "type": "decimal(18,2)", "nullable": True},
-        {"name": "lines", "type": "bigint", "nullable": True},
-        {"name": "_row_id", "type": "string", "nullable": False},
-    ]
-    target = {"dataset_id": "ds-id", "dataset_name": "FX Result", "uri_prefix": "file:/slices/ds-id"}
-    output = {"seq": 50, "type": "output", "columns": columns, "slice": target}
-    definition = {"kind": "dataset", "id": "gl", "version": 1, "digest": "sha256:1"}
-    return {
-        "run_id": "run-1",
-        "project": {"id": "p", "name": "fx", "version": 1},
-        "period": {"identifier": "2026-01", "level": "month"},
-        "plan": {"operations": [output], "settings": {"calendar": "fiscal", "definitions": [definition]}},
+def make_snapshot() -> Snapshot:
+    definition = {
+        "id": "ds-id",
+        "name": "FX Result",
+        "resolver_id": "registry",
+        "main_table": {
+            "name": "FX_Result",
+            "temporal_mode": "period",
+            "columns": [{"name": "journal", "type": "string", "nullable": False}],
+        },
     }
+    output = OutputOperation(
+        seq=50,
+        name="result",
+        mark="50",
+        columns_after=(),
+        columns=(Column("journal", "string", nullable=False),),
+        include_deleted=False,
+        write_mode="replace_period",
+        destination=Destination("files", "parquet", "lake:fx"),
+        slice=Slice("ds-id", "FX Result", "file:/slices/ds-id"),
+    )
+    settings = Settings(
+        calendar="fiscal",
+        definitions=(UsedDefinition("dataset", "gl", 1, "sha256:1"),),
+        registers={"50": RegisteredDataset("ds-id", "FX Result", definition)},
+    )
+    pins = ResolverSnapshot(
+        input_dataset_id="gl",
+        input_dataset_version=1,
+        resolver_id="files",
+        resolver_version=1,
+        resolver_source="dataset_resolver",
+        join_datasets=(),
+        append_datasets=(),
+        lookup_datasets=(),
+    )
+    return Snapshot(
+        run_id="run-1",
+        run_timestamp=datetime(2026, 2, 1, tzinfo=UTC),
+        project=Project("p", "fx", 1, "sha256:0"),
+        project_snapshot={},
+        period=Period("2026-01", "month", date(2026, 1, 1), date(2026, 1, 31)),
+        as_of=date(2026, 1, 1),
+        resolver_snapshot=pins,
+        plan=Plan({}, "input", (), (output,), {}, "fx", settings),
+        sha256=SHA,
+    )
 
 
 def make_report(of: Attempt, **changes: Any) -> dict[str, Any]:
@@ -64,29 +110,31 @@ def make_report(of: Attempt, **changes: Any) -> dict[str, Any]:
     return report | changes
 
 
+def read(report: dict[str, Any]) -> Report:
+    return read_report(json.dumps(report).encode())
+
+
 def test_finish_registers_a_definition_that_the_model_accepts() -> None:
     registry, snapshot = MemoryRegistry(), make_snapshot()
-    attempt = begin_attempt(registry, snapshot, SHA)
+    attempt = begin_attempt(registry, snapshot)
     report = make_report(attempt)
-    registrations = finish_attempt(registry, attempt, snapshot, report)
+    registrations = finish_attempt(registry, attempt, snapshot, read(report))
     version = registry.find_version("FX Result")
     assert version is not None
     dataset = Dataset.model_validate_json(json.dumps(version.definition))
     assert dataset.main_table.name == "FX_Result"
     assert [(column.name, str(column.data_type)) for column in dataset.main_table.columns] == [
         ("journal", "string"),
-        ("amount", "decimal(18,2)"),
-        ("lines", "integer"),
     ]
-    assert public_report(report, registrations)["outputs"][0]["registered_version"] == 1
+    assert public_report(read(report), registrations)["outputs"][0]["registered_version"] == 1
 
 
 @pytest.mark.parametrize("changes", [{"snapshot_sha256": "d" * 64}, {"attempt": 1}, {"status": "failed"}])
 def test_finish_with_a_report_of_something_else_is_refused(changes: dict[str, Any]) -> None:
     registry, snapshot = MemoryRegistry(), make_snapshot()
-    attempt = begin_attempt(registry, snapshot, SHA)
+    attempt = begin_attempt(registry, snapshot)
     with pytest.raises(SnapshotError, match="SNAPSHOT_001"):
-        finish_attempt(registry, attempt, snapshot, make_report(attempt, **changes))
+        finish_attempt(registry, attempt, snapshot, read(make_report(attempt, **changes)))
     assert registry.list_datasets() == []
 
 
@@ -110,17 +158,17 @@ def test_finish_with_a_report_of_something_else_is_refused(changes: dict[str, An
 )
 def test_slice_that_the_job_cannot_have_written_is_not_registered(changes: dict[str, Any]) -> None:
     registry, snapshot = MemoryRegistry(), make_snapshot()
-    attempt = begin_attempt(registry, snapshot, SHA)
+    attempt = begin_attempt(registry, snapshot)
     report = make_report(attempt)
     report["outputs"][0]["slice"] |= changes
     with pytest.raises(SnapshotError, match="SNAPSHOT_001"):
-        finish_attempt(registry, attempt, snapshot, report)
+        finish_attempt(registry, attempt, snapshot, read(report))
     assert registry.list_datasets() == []
 
 
 def test_keep_alive_tells_once_when_the_attempt_was_replaced() -> None:
     registry, snapshot = MemoryRegistry(), make_snapshot()
-    attempt = begin_attempt(registry, snapshot, SHA)
+    attempt = begin_attempt(registry, snapshot)
     lost: list[RuntimeProviderError] = []
     told = threading.Event()
 
@@ -129,14 +177,14 @@ def test_keep_alive_tells_once_when_the_attempt_was_replaced() -> None:
         told.set()
 
     with keep_alive(registry, attempt, hear, interval_seconds=0.01):
-        begin_attempt(registry, snapshot, SHA)
+        begin_attempt(registry, snapshot)
         assert told.wait(5)
     assert [type(error) for error in lost] == [LeaseError]
 
 
 def test_fail_with_a_foreign_exception_keeps_its_kind_and_not_its_text() -> None:
     registry, snapshot = MemoryRegistry(), make_snapshot()
-    attempt = begin_attempt(registry, snapshot, SHA)
+    attempt = begin_attempt(registry, snapshot)
     assert fail_attempt(registry, attempt, ValueError("password=hunter2"))
     run = registry.find_run("run-1")
     assert run is not None

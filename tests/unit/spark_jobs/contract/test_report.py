@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import fields
 
-from airflow_provider_runtime.core.errors import Problem
+import pytest
+
+from airflow_provider_runtime.core.errors import Problem, SnapshotError
 from airflow_provider_runtime.core.rendering import problem_to_json
-from airflow_provider_runtime.core.runs.life import list_slice_writes, public_report
+from airflow_provider_runtime.core.runs.life import public_report, read_report
+from spark_jobs.contract.report import ErrorReport, OperationReport, OutputReport, Report, SliceReport
 from spark_jobs.errors import JobError
 from spark_jobs.redaction import hide
-from spark_jobs.report import ErrorReport, OperationReport, OutputReport, Report, SliceReport, make_error_reports
+from spark_jobs.report import make_error_reports
 
 
 def make_report() -> Report:
@@ -28,8 +32,8 @@ def make_report() -> Report:
 
 
 def test_report_of_a_success_becomes_the_public_one() -> None:
-    document = json.loads(json.dumps(make_report().to_dict()))
-    public = public_report(document, ())
+    written = json.dumps(make_report().to_dict()).encode()
+    public = public_report(read_report(written), ())
     assert public["operations"][0] == {
         "seq": 10,
         "type": "update",
@@ -50,18 +54,6 @@ def test_report_of_a_success_becomes_the_public_one() -> None:
     assert public["error"] is None
 
 
-def test_slice_of_a_report_is_registered_with_what_the_snapshot_planned() -> None:
-    operation = {
-        "type": "output",
-        "seq": 50,
-        "slice": {"dataset_id": "d", "dataset_name": "fx", "uri_prefix": "file:///slices"},
-        "columns": [{"name": "id", "type": "bigint", "nullable": False}],
-    }
-    snapshot = {"period": {"identifier": "2026-01"}, "plan": {"operations": [operation]}}
-    (write,) = list_slice_writes(snapshot, make_report().to_dict())
-    assert (write.output_seq, write.uri, write.rows, write.period) == (50, "file:///slices/2026-01/x", 5, "2026-01")
-
-
 def test_error_of_a_report_has_the_fields_of_a_problem() -> None:
     shown = set(problem_to_json(Problem("DATA_001", "no data")))
     assert {field.name for field in fields(ErrorReport)} == shown - {"severity"}
@@ -76,7 +68,22 @@ def test_report_of_several_problems_tells_the_first_as_the_error() -> None:
 
 def test_secret_that_was_read_is_in_no_report() -> None:
     hide('canary"4711\\x')
-    error = ErrorReport("OUTPUT_003", 'login with canary"4711\\x failed')
-    text = json.dumps(Report("a" * 64, 1, "failed", error=error, errors=(error,)).to_dict())
+    errors = make_error_reports(JobError("OUTPUT_003", 'login with canary"4711\\x failed'), None)
+    text = json.dumps(Report("a" * 64, 1, "failed", error=errors[0], errors=errors).to_dict())
     assert "canary" not in text
     assert "login with *** failed" in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "where"),
+    [
+        ({"status": "staged?"}, "status: expected one of succeeded, failed"),
+        ({"rows_in": -1}, "rows_in: expected a number from 0"),
+        ({"outputs": [{"seq": 1}]}, "outputs.0: destination is missing"),
+        ({"error": {"code": "DATA_999"}}, "error.code: expected one of"),
+        ({"timings": {"total_seconds": "1"}}, "timings.total_seconds: expected a number"),
+    ],
+)
+def test_report_of_another_shape_is_refused_with_the_place(changes: dict[str, object], where: str) -> None:
+    with pytest.raises(SnapshotError, match=re.escape(where)):
+        read_report(json.dumps(make_report().to_dict() | changes).encode())

@@ -10,9 +10,9 @@ from typing import cast
 import pytest
 
 from spark_jobs.contract.compiled_sql import DATABASES, check_plan, find_foreign_part
-from spark_jobs.snapshot import Location, Plan
+from spark_jobs.contract.plan import Location, Plan
 
-EXPRESSIONS = Path(__file__).parents[1] / "core" / "expr" / "golden" / "expressions.txt"
+EXPRESSIONS = Path(__file__).parents[2] / "core" / "expr" / "golden" / "expressions.txt"
 COMPILED = [line.strip() for line in EXPRESSIONS.read_text("utf-8").splitlines() if line.startswith("    ")]
 
 
@@ -200,6 +200,6 @@ def test_usual_options_of_places_are_accepted(options: dict[str, str]) -> None:
 
 
 def test_databases_are_those_that_the_page_names() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "sources.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[4] / "docs" / "sources.md").read_text(encoding="utf-8")
     named = page.partition("every database is refused that is none of")[2].partition(", by the word after")[0]
     assert tuple(re.findall(r"`(\w+)`", named)) == DATABASES

@@ -1,0 +1,65 @@
+"""Addresses of files: which are this machine's, and which characters of a pattern stand for others.
+
+A local file is `file:///folder/name` or a plain path, with its characters as they are: Hadoop's Path does not decode
+`%20`, and so nobody does.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_LOCAL = re.compile(r"file:(?://(?:localhost)?(?=/)|(?!//))")
+_MAGIC = re.compile(r"[][{}*?\\]")
+
+
+def has_scheme(text: str) -> bool:
+    """Tell whether a text is a URI with a scheme such as `s3a:`."""
+    return _SCHEME.match(text) is not None
+
+
+def find_local_path(address: str) -> str | None:
+    """Return the path of this machine that an address names; None for one of another storage."""
+    local = _LOCAL.match(address)
+    if local is None:
+        return None if has_scheme(address) else address
+    path = address[local.end() :]
+    return "/" + path.lstrip("/") if path.startswith("/") else path
+
+
+def is_local(address: str) -> bool:
+    """Tell whether an address names a path of this machine's file system."""
+    return find_local_path(address) is not None
+
+
+def escape_pattern(address: str) -> str:
+    """Return an address to read in which no character stands for others: Hadoop takes those for patterns."""
+    return _MAGIC.sub(r"\\\g<0>", address)
+
+
+def unescape_pattern(address: str) -> str:
+    """Return an address as it is shown."""
+    return re.sub(r"\\(.)", r"\1", address)
+
+
+def is_pattern(text: str) -> bool:
+    """Tell whether a text has a character that stands for others."""
+    return _MAGIC.search(text) is not None
+
+
+class IrregularFileError(OSError):
+    """What stands at a path is not a file with an end: a pipe that may never be written to, or a device."""
+
+
+def read_regular_file(path: str | os.PathLike[str], limit: int) -> bytes:
+    """Return a file's content, of one that is larger than the limit one byte more than that."""
+    if "\0" in os.fspath(path):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise IrregularFileError(f"{os.fspath(path)} is not a regular file")
+    with open(path, "rb") as file:
+        return file.read(limit + 1)

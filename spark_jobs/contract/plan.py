@@ -1,0 +1,334 @@
+"""The plan: the part of a snapshot that the Spark job executes.
+
+SQL in a plan names three things: `` `@w` `` is the row at hand (the working dataset, or an append's source rows),
+`` `@@alias` `` a join's or lookup's columns, and nothing else: every column is written as `` `@w`.`amount` `` or
+`` `@@fx`.`rate` ``. A comment `/*@10:assignments[0].expression*/` inside a cast names an entry of `marks`, so that an
+overflow on the cluster points at the line of YAML it comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from spark_jobs.contract.addresses import unescape_pattern
+from spark_jobs.contract.documents import Between
+
+MAX_SEQ = 2**31 - 1
+MAX_VERSION = 2**31 - 1
+
+Role = Literal["input", "lookup", "join", "append", "check"]
+PeriodStatus = Literal["open", "closed", "locked"]
+Version = Annotated[int, Between(1, MAX_VERSION)]
+Seq = Annotated[int, Between(1, MAX_SEQ)]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column with its type as Spark spells it."""
+
+    name: str
+    type: str
+    nullable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in the YAML that an error on the cluster points at."""
+
+    file: str | None = None
+    line: int = 1
+    column: int = 1
+    field: str | None = None
+    operation_seq: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where rows are: files, a table over JDBC, or rows written out."""
+
+    kind: Literal["files", "jdbc", "memory"]
+    format: str = ""
+    uri: str = ""
+    table: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    credential_ref: str | None = None
+    on_missing: Literal["error", "empty"] = "error"
+    period: str | None = None
+    """The period whose rows this location holds: the filter's value, and the value of a column that is not there."""
+    columns: tuple[str, ...] = ()
+    """For memory: names of the values of a row, as a file's header would give them."""
+    rows: tuple[tuple[str | None, ...], ...] = ()
+    """For memory: one text (or NULL) for each of `columns`."""
+
+    @property
+    def shown_uri(self) -> str:
+        """The files' address as people write it, without the escapes of what is not a pattern."""
+        return unescape_pattern(self.uri)
+
+
+@dataclass(frozen=True, slots=True)
+class Temporal:
+    """How a table's rows are chosen for the run's period."""
+
+    mode: Literal["period", "bitemporal", "snapshot"]
+    period_column: str = "_period"
+    from_column: str = "_period_from"
+    to_column: str = "_period_to"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table at a pinned version, with everything that is needed to read it."""
+
+    role: Role
+    dataset_id: str
+    dataset_version: int
+    table: str
+    columns: tuple[Column, ...]
+    temporal: Temporal
+    locations: tuple[Location, ...]
+    mark: str
+    """Key of the mark that a failure to read this table points at."""
+    natural_key_columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Equality:
+    """One equality of a join condition: a side over the row at hand, a side over the alias."""
+
+    row: str
+    alias: str
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A left join for one operation: a runtime join, or a lookup that its expressions use."""
+
+    alias: str
+    table: str
+    """Key into the plan's tables."""
+    columns: tuple[str, ...]
+    """Columns of the alias that the operation's expressions use, its own condition apart."""
+    condition: str
+    """The whole condition as SQL."""
+    mark: str
+    equalities: tuple[Equality, ...] = ()
+    """The AND-connected equalities of the condition, when there are any."""
+    key: tuple[str, ...] = ()
+    """Working columns of the condition, shown as the key of a row with more than one match."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A column and the SQL of its value, cast to the column's type."""
+
+    column: str
+    type: str
+    sql: str
+    mark: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """What all compiled operations have."""
+
+    type: str
+    seq: Seq
+    name: str
+    mark: str
+    columns_after: tuple[Column, ...]
+    """The working dataset's columns after this operation: declared, added in seq order, system."""
+    where: str | None = None
+    """Selector as SQL; the executor adds that deleted rows are left out."""
+    joins: tuple[Join, ...] = ()
+    """Lookups first, then runtime joins in their order."""
+    where_aliases: tuple[str, ...] = ()
+    """Aliases that the selector uses."""
+    origins: tuple[int, ...] | None = None
+    """Origins of the rows that the selector may pick: 0 is the input, else the seq of what made them; None: any."""
+    picks_by_origin: bool = False
+    """Whether the selector picks all live rows of these origins."""
+
+    def may_touch(self, origins: Collection[int]) -> bool:
+        """Tell whether it may touch rows of any of these origins."""
+        return self.origins is None or not set(self.origins).isdisjoint(origins)
+
+    def touches_all(self, origins: Collection[int]) -> bool:
+        """Tell whether it touches all live rows of these origins for certain."""
+        if self.where is None:
+            return True
+        return self.picks_by_origin and self.origins is not None and set(origins) <= set(self.origins)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateOperation(Operation):
+    """A compiled update."""
+
+    type: Literal["update"] = "update"
+    assignments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AggregateOperation(Operation):
+    """A compiled aggregate."""
+
+    type: Literal["aggregate"] = "aggregate"
+    group_by: tuple[str, ...]
+    aggregations: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendOperation(Operation):
+    """A compiled append; without group_by the source's rows come as they are."""
+
+    type: Literal["append"] = "append"
+    source: str
+    """Key into the plan's tables."""
+    source_dataset_id: str
+    columns: tuple[Expression, ...]
+    """Working columns that the (aggregated) source rows fill, as SQL over `@w` = those rows; the others are NULL."""
+    group_by: tuple[str, ...] = ()
+    aggregations: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteOperation(Operation):
+    """A compiled delete."""
+
+    type: Literal["delete"] = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where an output goes."""
+
+    kind: Literal["files", "jdbc"]
+    format: str
+    display: str
+    """How the destination is shown to people; never holds a secret."""
+    uri: str = ""
+    table: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    credential_ref: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """That an output is also kept as an immutable slice of a registered dataset."""
+
+    dataset_id: str
+    dataset_name: str
+    uri_prefix: str
+    """Folder of this dataset in the slice store; the job makes a new folder below it for each attempt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputOperation(Operation):
+    """A compiled output."""
+
+    type: Literal["output"] = "output"
+    columns: tuple[Column, ...]
+    include_deleted: bool
+    write_mode: Literal["replace_period", "overwrite"]
+    destination: Destination
+    slice: Slice | None = None
+
+
+AnyOperation = UpdateOperation | AggregateOperation | AppendOperation | DeleteOperation | OutputOperation
+
+
+@dataclass(frozen=True, slots=True)
+class UsedDefinition:
+    """A definition that a run used, with the digest that it had; drafts are not among them."""
+
+    kind: str
+    id: str
+    version: Version
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredDataset:
+    """The dataset that an output registers."""
+
+    dataset_id: str
+    name: str
+    definition: Mapping[str, Any]
+    """Its definition without a version."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTrace:
+    """Why a resolver's rule was taken or left."""
+
+    name: str
+    matched: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableTrace:
+    """Why a table is read from where it is, for people to read."""
+
+    dataset: str
+    """The dataset's name."""
+    version: str = ""
+    resolver: str = ""
+    rules: tuple[RuleTrace, ...] = ()
+    data_level: str | None = None
+    periods: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What whoever runs a plan must know of it beside what is executed."""
+
+    calendar: str = "gregorian"
+    allow_closed: bool = False
+    file_status: PeriodStatus = "open"
+    """The period's status in the calendar's file."""
+    lies_in: tuple[str, ...] = ()
+    """The coarser periods that the period belongs to."""
+    definitions: tuple[UsedDefinition, ...] = ()
+    registers: Mapping[str, RegisteredDataset] = field(default_factory=dict)
+    """By the output's seq, as a text."""
+    trace: Mapping[str, TableTrace] = field(default_factory=dict)
+    """By the table's key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the Spark job executes."""
+
+    tables: Mapping[str, Table]
+    input: str
+    """Key into tables."""
+    input_columns: tuple[Column, ...]
+    """The working dataset's columns before the first operation, system columns included."""
+    operations: tuple[AnyOperation, ...]
+    marks: Mapping[str, Mark]
+    project_name: str
+    settings: Settings = field(default_factory=Settings)
+
+    @property
+    def outputs(self) -> tuple[OutputOperation, ...]:
+        """The outputs in seq order."""
+        return tuple(operation for operation in self.operations if isinstance(operation, OutputOperation))
+
+    def list_credential_refs(self) -> list[str]:
+        """Return every reference to credentials, each once."""
+        locations = [location for table in self.tables.values() for location in table.locations]
+        places: list[Location | Destination] = [*locations, *(output.destination for output in self.outputs)]
+        return sorted({place.credential_ref for place in places if place.credential_ref})
+
+
+def name_table(table: Table) -> str:
+    """Return how messages speak of a table."""
+    return f"table '{table.table}' of dataset '{table.dataset_id}'"
+
+
+def name_column(table: Table, column: str | None) -> str:
+    """Return how messages speak of a table's column."""
+    return name_table(table) + (f", column '{column}'" if column else "")

@@ -1,0 +1,120 @@
+"""The report: what a job tells those who started it. It holds counts and names, never rows and never a secret."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, Any, Literal
+
+from spark_jobs.contract.codes import Code
+from spark_jobs.contract.documents import Between, Matching
+from spark_jobs.contract.problems import Place, Problem
+
+REPORT_VERSION = 1
+RowCount = Annotated[int, Between(0, 2**63 - 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class OperationReport:
+    """What an operation did."""
+
+    seq: int
+    type: str = ""
+    name: str = ""
+    rows_affected: RowCount | None = None
+    rows_after: RowCount | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SliceReport:
+    """Where the files of a registered dataset's slice are."""
+
+    uri: str
+    rows: RowCount
+    content: Annotated[str, Matching("[0-9a-f]{64}")] | None = None
+    """Digest of its files without footers, the same for rows written the same way; None where nobody can tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputReport:
+    """What an output published."""
+
+    seq: int
+    destination: str
+    rows: RowCount
+    columns: tuple[str, ...]
+    registered_dataset: str | None = None
+    slice: SliceReport | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorReport:
+    """What stopped a run, and the place in the YAML."""
+
+    code: Code = "INFRA_001"
+    message: str = "the job failed without saying why"
+    hint: str | None = None
+    file: str | None = None
+    line: int = 1
+    column: int = 1
+    project: str | None = None
+    operation_seq: int | None = None
+    field: str | None = None
+
+    @classmethod
+    def from_problem(cls, problem: Problem) -> ErrorReport:
+        """Return a problem as a report tells it."""
+        place = problem.location
+        parts = (place.file, place.line, place.column, place.project, place.operation_seq, place.field)
+        return cls(problem.code, problem.message, problem.hint, *parts)
+
+    def to_problem(self, project: str | None = None) -> Problem:
+        """Return it as a problem; of `project` where the report names none."""
+        place = Place(
+            file=self.file,
+            line=self.line,
+            column=self.column,
+            project=self.project or project,
+            operation_seq=self.operation_seq,
+            field=self.field,
+        )
+        return Problem(self.code, self.message, self.hint, place)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The outcome of one attempt."""
+
+    snapshot_sha256: str
+    attempt: int
+    status: Literal["succeeded", "failed"]
+    run_id: str | None = None
+    period: str | None = None
+    operations: tuple[OperationReport, ...] = ()
+    outputs: tuple[OutputReport, ...] = ()
+    rows_in: RowCount | None = None
+    timings: Mapping[str, float] = field(default_factory=dict)
+    error: ErrorReport | None = None
+    errors: tuple[ErrorReport, ...] = ()
+    """All problems, `error` being the first of them."""
+    cut_short: bool = False
+    """Whether it failed while outputs were swapped in: some may be published, and the retry completes them."""
+    exit_code: int = 0
+    report_version: int = REPORT_VERSION
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether everything was published."""
+        return self.status == "succeeded"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON's own kinds of values."""
+        document: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return document
+
+    def is_of(self, snapshot_sha256: str, attempt: int) -> bool:
+        """Tell whether it is the report of this attempt at this snapshot."""
+        digests = [digest.removeprefix("sha256:") for digest in (self.snapshot_sha256, snapshot_sha256)]
+        return digests[0] == digests[1] and self.attempt == attempt

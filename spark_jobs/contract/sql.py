@@ -1,0 +1,41 @@
+"""How SQL between planning and job is spelled: names, texts, the row at hand, aliases, and marks."""
+
+from __future__ import annotations
+
+import re
+
+WORKING = "@w"
+"""Alias of the row at hand."""
+MARK_PATTERN = re.compile(r"/\*@(?P<mark>[^#*]+?)(?:#(?P<column>[^*]+))?\*/")
+
+
+def quote_name(name: str) -> str:
+    """Return a name as Spark SQL writes it."""
+    return f"`{name.replace('`', '``')}`"
+
+
+def quote_text(value: str) -> str:
+    """Return a text as a Spark SQL literal."""
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\0", "\\0")
+    return f"'{escaped}'"
+
+
+def name_alias(alias: str) -> str:
+    """Return the name under which the columns of a join or lookup stand."""
+    return f"@@{alias}"
+
+
+def write_column(alias: str | None, column: str) -> str:
+    """Return SQL of a column: of the row at hand, or of a join or lookup."""
+    relation = WORKING if alias is None else name_alias(alias)
+    return f"{quote_name(relation)}.{quote_name(column)}"
+
+
+def write_mark(mark: str, column: str | None = None) -> str:
+    """Return the comment that leads from a failing piece of SQL back to its line of YAML."""
+    return f"/*@{mark}*/" if column is None else f"/*@{mark}#{column}*/"
+
+
+def strip_marks(sql: str) -> str:
+    """Return SQL as it is shown to people."""
+    return MARK_PATTERN.sub("", sql)
