@@ -66,9 +66,12 @@ class CatalogOutline:
         return next((found for found in self.projects if reference in (found.id, found.name)), None)
 
     def get_project(self, reference: str) -> ProjectOutline:
-        """Return a project by id or name, or raise PROJECT_001 with what is wrong in the catalog besides."""
+        """Return a project by id or name, or raise what is wrong with it; PROJECT_001 when it is not there."""
         if (found := self.find_project(reference)) is not None:
             return found
+        own = [problem for problem in self.problems if problem.location.project == reference]
+        if own:
+            raise DefinitionError(own)
         names = [project.name for project in self.projects]
         hint = suggest(reference, names) if names else "the catalog holds no project that can run"
         missing = Problem("PROJECT_001", f"project '{reference}' not found", hint, Place(file=str(self.root)))

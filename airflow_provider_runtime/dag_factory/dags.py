@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import logging
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import date, datetime, time
 from functools import cache
 from pathlib import Path
@@ -23,7 +23,8 @@ from airflow_provider_runtime.core.model.project import UPSTREAM
 from airflow_provider_runtime.core.rendering import render_problems
 from airflow_provider_runtime.core.suggest import suggest
 from airflow_provider_runtime.dag_factory.catalog_outline import CatalogOutline, read_catalog_outline
-from airflow_provider_runtime.dag_factory.documentation import make_documentation
+from airflow_provider_runtime.dag_factory.documentation import make_documentation, make_run_documentation
+from airflow_provider_runtime.dag_factory.import_errors import report_import_errors
 from airflow_provider_runtime.dag_factory.outline import ProjectOutline
 from airflow_provider_runtime.dag_factory.schedules import (
     list_offered_periods,
@@ -34,8 +35,6 @@ from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID
 from airflow_provider_runtime.operators.resolve import ResolveOperator
 from airflow_provider_runtime.operators.run_project import RunProjectOperator
 from airflow_provider_runtime.timetables.assets import make_asset
-
-log = logging.getLogger(__name__)
 
 CatalogPath = str | os.PathLike[str]
 _PACKAGE = str(Path(__file__).resolve().parent)
@@ -57,7 +56,8 @@ class ProjectTaskGroup(TaskGroup):
         **kwargs: Any,
     ) -> None:
         root = find_catalog(catalog)
-        found = read_catalog_outline(root, project).get_project(project)
+        with _shown_in_full():
+            found = read_catalog_outline(root, project).get_project(project)
         super().__init__(group_id=group_id or make_dag_id(found.name).replace(".", "_"), **kwargs)
         with self:
             self.resolve, self.run = make_tasks(
@@ -84,11 +84,11 @@ def project_dag(
     :param resolve_args: further arguments of ResolveOperator
     :param run_args: further arguments of RunProjectOperator
     """
-    root = find_catalog(catalog)
-    outline = read_catalog_outline(root, project)
-    found = outline.get_project(project)
     options = _TaskOptions(runtime_conn_id, resolve_args, run_args, deadline_callback)
-    return _make_dag(outline, found, dag_id or make_dag_id(found.name), options, dag_args)
+    with _shown_in_full():
+        outline = read_catalog_outline(find_catalog(catalog), project)
+        found = outline.get_project(project)
+        return _make_dag(outline, found, dag_id or make_dag_id(found.name), options, dag_args)
 
 
 def project_dags(
@@ -101,11 +101,10 @@ def project_dags(
 ) -> dict[str, DAG]:
     """Return one DAG for each project of a catalog by its id: `globals().update(project_dags("catalog"))`.
 
-    A project that cannot be read is left out and logged, so that the others go on running.
+    A file with mistakes is an import error of its own, so that the other projects go on running.
     """
     outline = read_catalog_outline(find_catalog(catalog))
-    if outline.problems:
-        log.error("the catalog %s has problems:\n%s", outline.root, render_problems(outline.problems))
+    problems = list(outline.problems)
     options = _TaskOptions(runtime_conn_id, None, run_args, deadline_callback)
     dags: dict[str, DAG] = {}
     for project in outline.projects:
@@ -115,8 +114,19 @@ def project_dags(
         try:
             dags[dag_id] = _make_dag(outline, project, dag_id, options, dag_args)
         except RuntimeProviderError as error:
-            log.error("project %s has no DAG:\n%s", project.name, render_problems(error.problems))
+            problems += error.problems
+    report_import_errors(outline.root, problems)
     return dags
+
+
+@contextmanager
+def _shown_in_full() -> Iterator[None]:
+    """Add place and hint of every problem to an error, for Airflow shows its traceback as the file's import error."""
+    try:
+        yield
+    except RuntimeProviderError as error:
+        error.add_note("\n" + render_problems(error.problems))
+        raise
 
 
 class _TaskOptions:
@@ -199,6 +209,7 @@ def make_tasks(
         "runtime_conn_id": runtime_conn_id,
         "name": f"{project.name} {{{{ run_id }}}}",
         "outlets": [make_asset(name) for name in project.registered],
+        "doc_md": make_run_documentation(project),
     }
     resolve = ResolveOperator(**{**shared, **resolve_arguments, **(resolve_args or {})})
     run = RunProjectOperator(**{**shared, **run_arguments, **spark, "snapshot": resolve.output, **(run_args or {})})

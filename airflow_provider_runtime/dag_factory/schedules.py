@@ -15,7 +15,7 @@ from airflow.sdk.definitions.deadline import DeadlineAlert
 
 from airflow_provider_runtime.core.calendar.run_period import has_begun, has_ended
 from airflow_provider_runtime.core.errors import DefinitionError, Problem
-from airflow_provider_runtime.core.model.duration import parse_duration
+from airflow_provider_runtime.core.model.duration import describe_duration, parse_duration
 from airflow_provider_runtime.core.model.period import Calendar
 from airflow_provider_runtime.core.model.project import AFTER_PERIOD, UPSTREAM
 from airflow_provider_runtime.core.suggest import suggest
@@ -29,6 +29,7 @@ from airflow_provider_runtime.timetables.partition_mappers import ChildPeriodsWi
 from airflow_provider_runtime.timetables.period_timetable import PeriodTimetable
 
 DEFAULT_CALLBACK = "airflow_provider_runtime.deadlines.notifications.notify_late"
+_DEADLINE_BEGINS = {"after_period_end": "the period's end", "after_queued": "being queued"}
 _EARLIER_YEARS = 1
 _MOST_OFFERED = 60
 
@@ -103,12 +104,12 @@ def make_deadline(outline: CatalogOutline, project: ProjectOutline, callback: st
 
 def _make_alert(project: ProjectOutline, key: str, reference: Any, text: str, callback: str | None) -> DeadlineAlert:
     path = callback or conf.get(SECTION, "deadline_callback", fallback="") or DEFAULT_CALLBACK
-    words = f"{text} after {'the end of the period' if key == 'after_period_end' else 'it was queued'}"
+    words = f"within {describe_duration(text)} of {_DEADLINE_BEGINS[key]}"
     return DeadlineAlert(
         reference=reference,
         interval=parse_duration(text),
         callback=AsyncCallback(path, kwargs={"project": project.name, "deadline": words}),
-        name=f"{project.name} {key}"[:250],
+        name=words,
     )
 
 

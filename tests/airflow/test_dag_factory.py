@@ -184,11 +184,27 @@ def test_a_year_without_an_ended_period_offers_those_of_the_last() -> None:
     assert _offer_periods(GREGORIAN, "day", date(2026, 1, 5), True) == ()
 
 
-def test_documentation_holds_table_and_picture(catalog: WriteCatalog) -> None:
-    text = project_dag("close", catalog(registers="Monthly Close")).doc_md or ""
+def test_pages_of_dag_and_run_task_hold_the_operations_as_a_table(catalog: WriteCatalog) -> None:
+    dag = project_dag("close", catalog(registers="Monthly Close"))
 
-    assert "| 10 | write | output | to lake: close, registered as Monthly Close |" in text
-    assert "```mermaid" in text
+    for text in (dag.doc_md, dag.get_task("run").doc_md):
+        assert "| 10 | write | output | to lake: close, registered as Monthly Close |" in (text or "")
+        assert "mermaid" not in (text or "")
+
+
+@pytest.mark.parametrize(
+    ("deadline", "words"),
+    [
+        ("{after_period_end: 3d}", "within 3 days of the period's end"),
+        ("{after_period_end: 1d12h}", "within 1 day 12 hours of the period's end"),
+        ("{after_queued: 2h}", "within 2 hours of being queued"),
+    ],
+)
+def test_deadline_reads_as_people_say_it(catalog: WriteCatalog, deadline: str, words: str) -> None:
+    alert = project_dag("close", catalog(airflow=f"{{deadline: {deadline}}}")).deadline[0]
+
+    assert alert.name == words
+    assert alert.callback.kwargs["deadline"] == words
 
 
 def test_unknown_spark_argument_names_the_nearest(catalog: WriteCatalog) -> None:
