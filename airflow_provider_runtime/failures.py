@@ -7,12 +7,8 @@ from contextlib import contextmanager
 
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
-from airflow_provider_runtime.core.errors import (
-    RuntimeProviderError,
-    get_error_class,
-)
+from airflow_provider_runtime.core.errors import RuntimeProviderError
 from airflow_provider_runtime.core.rendering import render_problems
-from spark_jobs.contract.report import ErrorReport, Report
 
 
 def to_airflow_error(error: RuntimeProviderError) -> AirflowException:
@@ -29,9 +25,3 @@ def translate_errors() -> Iterator[None]:
     except RuntimeProviderError as error:
         # The chain is cut: the text already says everything, and a traceback of ours helps no user.
         raise to_airflow_error(error) from None
-
-
-def make_job_error(report: Report) -> RuntimeProviderError:
-    """Return the error that a job's report tells of."""
-    problem = (report.error or ErrorReport()).to_problem()
-    return get_error_class(problem.code)(problem)

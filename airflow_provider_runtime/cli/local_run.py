@@ -1,4 +1,4 @@
-"""Runs a project in this process: resolve, take the lease, execute on Spark, publish, register."""
+"""Runs snapshots in this process: take the lease, execute on Spark, publish, register."""
 
 from __future__ import annotations
 
@@ -6,31 +6,20 @@ import contextlib
 import os
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_runtime.core.errors import (
-    Problem,
-    RuntimeProviderError,
-)
-from airflow_provider_runtime.core.registry.ports import Attempt, Registration, Registry
-from airflow_provider_runtime.core.runs.life import (
-    begin_attempt,
-    check_attempt,
-    describe_error,
-    fail_attempt,
-    finish_attempt,
-    keep_alive,
-    public_report,
-)
+from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError
+from airflow_provider_runtime.core.registry.ports import Registration, Registry
+from airflow_provider_runtime.core.runs.execution import Execution
+from airflow_provider_runtime.core.runs.report import describe_error, public_report
 from spark_jobs.contract.plan import Plan
-from spark_jobs.contract.report import ErrorReport, Report
+from spark_jobs.contract.report import Report
 from spark_jobs.contract.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
 
 Progress = Callable[[str], None]
 
@@ -61,16 +50,9 @@ def make_failed_result(
     period: str, error: RuntimeProviderError, snapshot: Snapshot | None = None, *, cut_short: bool = False
 ) -> RunResult:
     """Return the result of a run that failed before or after Spark did its part."""
-    report: dict[str, Any] = {
-        "run_id": snapshot.run_id if snapshot else None,
-        "status": "failed",
-        "period": period,
-        "operations": [],
-        "outputs": [],
-        "timings": {},
-        "error": asdict(describe_error(error)),
-    }
-    return RunResult(period, report, problems=error.problems, snapshot=snapshot, cut_short=cut_short)
+    run_id = snapshot.run_id if snapshot else None
+    failed = Report("", 0, "failed", run_id, period, error=describe_error(error))
+    return RunResult(period, public_report(failed, ()), problems=error.problems, snapshot=snapshot, cut_short=cut_short)
 
 
 @dataclass
@@ -98,77 +80,76 @@ class LocalRunner:
     def execute(self, snapshot: Snapshot, snapshot_uri: str) -> RunResult:
         """Execute a snapshot under a lease of its own, and register what it wrote."""
         started = time.monotonic()
-        attempt = begin_attempt(self.registry, snapshot, snapshot_uri=snapshot_uri, allow_closed=self.allow_closed)
+        execution = Execution(self.registry, snapshot, snapshot_uri, self.allow_closed)
+        execution.begin()
         try:
-            return self._execute(snapshot, snapshot_uri, attempt, started)
-        except BaseException as error:
-            self._record_failure(attempt, error)
-            raise
+            registrations = execution.run(LocalJob(self, execution))
+        except RuntimeProviderError as error:
+            if execution.report is None:
+                raise
+            return _make_failed_job_result(execution, execution.report, error)
+        assert execution.report is not None
+        report = public_report(execution.report, registrations)
+        report["timings"]["total_seconds"] = round(time.monotonic() - started, 3)
+        rows_in = execution.report.rows_in
+        return RunResult(snapshot.period.identifier, report, registrations, (), snapshot, snapshot_uri, rows_in)
 
-    def _record_failure(
-        self, attempt: Attempt, error: ErrorReport | BaseException, report: Report | None = None
-    ) -> None:
-        try:
-            fail_attempt(self.registry, attempt, error, report)
-        except RuntimeProviderError as unrecorded:
-            # What stopped the run matters more; the lease ends with this process.
-            self.progress(f"the failure could not be recorded: {unrecorded}")
 
-    def _execute(self, snapshot: Snapshot, uri: str, attempt: Attempt, started: float) -> RunResult:
-        from spark_jobs.errors import JobError
+@dataclass
+class LocalJob:
+    """The Spark job of an execution, in this process."""
+
+    runner: LocalRunner
+    execution: Execution
+
+    def run(self) -> Report:
+        """Run the job and return its report."""
         from spark_jobs.run_project import run_snapshot
 
-        lost: list[RuntimeProviderError] = []
-        fill_credentials(snapshot.plan)
-        spark = self.spark
+        snapshot, token = self.execution.snapshot, self.execution.attempt.token
+        _fill_credentials(snapshot.plan)
+        progress = self.runner.progress
+        return run_snapshot(self.runner.spark, snapshot, token, progress=progress, before_publish=self.check_attempt)
 
-        def stop(error: RuntimeProviderError) -> None:
-            lost.append(error)
-            spark.interruptAll()
+    def stop(self) -> None:
+        """Stop what Spark is doing."""
+        if "spark" in vars(self.runner):
+            self.runner.spark.interruptAll()
 
-        def check() -> None:
-            try:
-                check_attempt(self.registry, attempt)
-            except RuntimeProviderError as error:
-                lost.append(error)
-                problem = error.problems[0]
-                raise JobError(problem.code, problem.message, hint=problem.hint) from error
+    def check_attempt(self) -> None:
+        """Raise the job's own error when the attempt may no longer publish."""
+        from spark_jobs.errors import JobError
 
-        with keep_alive(self.registry, attempt, stop):
-            report = run_snapshot(spark, snapshot, attempt.token, progress=self.progress, before_publish=check)
-        cut_short = bool(report.outputs) if report.succeeded else report.cut_short
-        if report.error is not None and not lost:
-            problem = report.error.to_problem(snapshot.project.name)
-            self._record_failure(attempt, report.error, report)
-            return RunResult(
-                snapshot.period.identifier,
-                public_report(report, ()),
-                problems=(problem,),
-                snapshot=snapshot,
-                cut_short=cut_short,
-                of_job=True,
-            )
         try:
-            if lost:
-                raise lost[0]
-            registrations = finish_attempt(self.registry, attempt, snapshot, report)
+            self.execution.check()
         except RuntimeProviderError as error:
-            if not cut_short:
-                raise
-            self._record_failure(attempt, error)
-            return make_failed_result(snapshot.period.identifier, error, snapshot, cut_short=cut_short)
-        public = public_report(report, registrations)
-        public["timings"]["total_seconds"] = round(time.monotonic() - started, 3)
-        return RunResult(snapshot.period.identifier, public, registrations, (), snapshot, uri, report.rows_in)
+            problem = error.problems[0]
+            raise JobError(problem.code, problem.message, hint=problem.hint) from error
 
 
-def fill_credentials(plan: Plan) -> None:
+def _make_failed_job_result(execution: Execution, report: Report, error: RuntimeProviderError) -> RunResult:
+    """Return the result of a job that failed, or whose success could not be registered."""
+    snapshot = execution.snapshot
+    cut_short = bool(report.outputs) if report.succeeded else report.cut_short
+    if execution.lost is not None or report.succeeded:
+        if not cut_short:
+            raise error
+        return make_failed_result(snapshot.period.identifier, error, snapshot, cut_short=True)
+    return RunResult(
+        snapshot.period.identifier,
+        public_report(report, ()),
+        problems=error.problems,
+        snapshot=snapshot,
+        cut_short=cut_short,
+        of_job=True,
+    )
+
+
+def _fill_credentials(plan: Plan) -> None:
     """Put what `airflow://` references of a snapshot stand for where the job looks for it: the environment."""
     references = [ref for ref in plan.list_credential_refs() if ref.startswith("airflow://")]
     if not references:
         return
-    from airflow_provider_runtime.hooks.credentials import read_airflow_credential
-    from spark_jobs.credentials import credential_variable
+    from airflow_provider_runtime.hooks.credentials import make_environment
 
-    for ref in references:
-        os.environ[credential_variable(ref)] = read_airflow_credential(ref)
+    os.environ.update(make_environment(references))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from airflow.providers.common.compat.sdk import AirflowNotFoundException, BaseHook
@@ -17,7 +17,7 @@ AIRFLOW_PREFIX = "airflow://"
 ENV_PREFIX = "env://"
 
 
-def make_environment(references: list[str]) -> dict[str, str]:
+def make_environment(references: Sequence[str]) -> dict[str, str]:
     """Return the variables that hold the Airflow connections among the references."""
     return {
         credential_variable(reference): read_airflow_credential(reference)
@@ -26,7 +26,7 @@ def make_environment(references: list[str]) -> dict[str, str]:
     }
 
 
-def hide_credentials(references: list[str], variables: Mapping[str, str]) -> None:
+def hide_credentials(references: Sequence[str], variables: Mapping[str, str]) -> None:
     """Keep what the job reads for these references out of the lines of its log, in all spellings that it knows."""
     for reference in references:
         with suppress(JobError):

@@ -18,7 +18,7 @@ from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptio
 from airflow_provider_runtime.core.planning.snapshot.store import open_snapshot
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
 from airflow_provider_runtime.core.rendering import render_problem
-from airflow_provider_runtime.core.runs.life import begin_attempt
+from airflow_provider_runtime.core.runs.begin import begin_attempt
 
 HEAD = """# Errors
 

@@ -16,7 +16,7 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 
 from airflow_provider_runtime.core.registry.ports import Registry, RunStart
 from airflow_provider_runtime.core.registry.sql import open_registry
-from airflow_provider_runtime.core.runs import life as runs
+from airflow_provider_runtime.core.runs import execution as runs
 from airflow_provider_runtime.operators.run_project import RunProjectOperator
 from tests.airflow.tasks import FakeSpark, FakeTask
 from tests.airflow.test_tasks import resolve, run
@@ -71,7 +71,7 @@ def die_while_following(task: FakeTask, pins: Any, monkeypatch: pytest.MonkeyPat
     """The worker dies while it follows the job: nothing is told to the registry."""
     with monkeypatch.context() as patch:
         patch.setattr(RunProjectOperator, "poll_until_complete", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        patch.setattr(RunProjectOperator, "_record_failure", lambda *_: None)
+        patch.setattr(runs.Execution, "_record_failure", lambda *_: None)
         with pytest.raises(KeyboardInterrupt):
             run(task, pins)
 

@@ -12,7 +12,8 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 from airflow.serialization.helpers import find_registered_custom_deadline_reference, find_registered_custom_timetable
 
 from airflow_provider_runtime.core.errors import DefinitionError, Problem, get_error_class
-from airflow_provider_runtime.failures import make_job_error, to_airflow_error, translate_errors
+from airflow_provider_runtime.core.runs.report import make_job_error
+from airflow_provider_runtime.failures import to_airflow_error, translate_errors
 from airflow_provider_runtime.get_provider_info import get_provider_info
 from airflow_provider_runtime.hooks import storage
 from airflow_provider_runtime.hooks.credentials import make_environment, read_secret

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from airflow_provider_runtime.core.calendar.run_period import STRICTNESS
 from airflow_provider_runtime.core.errors import DefinitionError, LeaseError, PeriodError, Problem, RuntimeProviderError
 from airflow_provider_runtime.core.model.period import PeriodStatus
 from airflow_provider_runtime.core.registry.leases import is_alive, next_token
@@ -16,11 +15,6 @@ from airflow_provider_runtime.core.registry.store import LeaseRow, Store, to_dat
 from spark_jobs.contract.plan import UsedDefinition
 
 FROM_FILE = "in the calendar's file"
-
-
-def get_stricter(first: PeriodStatus, second: PeriodStatus) -> PeriodStatus:
-    """Return the status of the two that forbids more."""
-    return first if STRICTNESS[first] >= STRICTNESS[second] else second
 
 
 def check_definitions(store: Store, definitions: Sequence[UsedDefinition]) -> list[Problem]:
@@ -59,7 +53,7 @@ def begin(
     if lease is not None and lease.snapshot_sha256 != start.snapshot_sha256 and lease.state == "held":
         if is_alive(lease, now):
             return _refuse(store, start, lease, now, lease_seconds)
-        _bury(store, lease, now)
+        _record_abandoned(store, lease, now)
     for used in start.definitions:
         if store.find_digest(used.kind, used.id, used.version) is None:
             store.add_digest(used.kind, used.id, used.version, used.digest, start.run_id)
@@ -205,7 +199,7 @@ def _refuse(store: Store, start: RunStart, lease: LeaseRow, now: int, lease_seco
     )
 
 
-def _bury(store: Store, lease: LeaseRow, now: int) -> None:
+def _record_abandoned(store: Store, lease: LeaseRow, now: int) -> None:
     run = store.find_run(lease.snapshot_sha256)
     if run is not None and run.status == "running" and run.token == lease.token:
         error = {"code": "RUN_002", "message": "its process ended without a report; another run took its place"}

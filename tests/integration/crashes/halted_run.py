@@ -15,15 +15,15 @@ from typing import Any
 from airflow_provider_runtime.cli.main import main
 
 STEPS = {
-    "begin": "airflow_provider_runtime.cli.local_run:begin_attempt",
-    "check": "airflow_provider_runtime.cli.local_run:check_attempt",
+    "begin": "airflow_provider_runtime.core.runs.execution:begin_attempt",
+    "check": "airflow_provider_runtime.core.runs.execution:Execution.check",
     "seal": "spark_jobs.sinks.path:StagedFiles.seal",
     "slice": "spark_jobs.sinks.outputs:Output.publish_slice",
     "swap": "spark_jobs.spark.storage:LocalStorage.exchange",
     "table": "spark_jobs.sinks.jdbc:JdbcOutput.publish",
     "commit": "spark_jobs.sinks.jdbc:update_row",
     "clean": "spark_jobs.sinks.attempts:StagingArea.empty",
-    "register": "airflow_provider_runtime.cli.local_run:finish_attempt",
+    "register": "airflow_provider_runtime.core.runs.execution:finish_attempt",
 }
 """What a run does, by name, in its order."""
 

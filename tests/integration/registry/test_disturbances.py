@@ -12,7 +12,7 @@ import pytest
 from airflow_provider_runtime.core.errors import InfrastructureError, LeaseError, RuntimeProviderError
 from airflow_provider_runtime.core.registry.sql import open_registry
 from airflow_provider_runtime.core.registry.sql_store import SqlStore
-from airflow_provider_runtime.core.runs.life import keep_alive
+from airflow_provider_runtime.core.runs.keep_alive import keep_alive
 from tests.integration.postgres import start_postgres
 from tests.unit.core.registry.registry_cases import begin, make_start, make_write, read
 
@@ -72,7 +72,7 @@ def test_lock_while_a_run_is_under_way_is_told_to_its_holder_once(url: str, lock
         lost.append(error)
         told.set()
 
-    with keep_alive(registry, attempt, stop, interval_seconds=0.02):
+    with keep_alive(lambda: registry.heartbeat(attempt), stop, interval_seconds=0.02):
         open_registry(url).set_period_status("gregorian", locked, "locked", who="ann", reason="audit")
         assert told.wait(10)
         time.sleep(0.1)

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import pytest
 from click.testing import CliRunner, Result
 
-from airflow_provider_runtime.cli import local_run, local_spark
+from airflow_provider_runtime.cli import local_spark
 from airflow_provider_runtime.cli.local_run import LocalRunner
 from airflow_provider_runtime.cli.main import command as root_command
 from airflow_provider_runtime.cli.run import write_report
@@ -25,6 +25,7 @@ from airflow_provider_runtime.core.catalog.catalog import registered_dataset_id
 from airflow_provider_runtime.core.errors import InfrastructureError, PeriodError, Place, Problem
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
 from airflow_provider_runtime.core.registry.transactional import TransactionalRegistry
+from airflow_provider_runtime.core.runs import execution
 from spark_jobs import run_project
 from spark_jobs.contract.report import ErrorReport, OutputReport, Report
 from spark_jobs.contract.snapshot import Snapshot
@@ -273,7 +274,7 @@ def test_failure_after_outputs_were_swapped_in_does_not_say_that_nothing_was_pub
         raise InfrastructureError(Problem("INFRA_001", "the registry does not answer"))
 
     monkeypatch.setattr(run_project, "run_snapshot", run_snapshot)
-    monkeypatch.setattr(local_run, "keep_alive", partial(local_run.keep_alive, interval_seconds=0.1))
+    monkeypatch.setattr(execution, "keep_alive", partial(execution.keep_alive, interval_seconds=0.1))
     monkeypatch.setattr(local_spark, "start_spark", lambda *_: SimpleNamespace(interruptAll=list, stop=list))
     result = invoke("--project", "conversion", "--period", "2026-01")
     assert result.exit_code == 1

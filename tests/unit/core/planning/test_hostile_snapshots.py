@@ -20,7 +20,9 @@ from airflow_provider_runtime.core.errors import RuntimeProviderError, SnapshotE
 from airflow_provider_runtime.core.planning.snapshot.later_run import list_problems_since
 from airflow_provider_runtime.core.planning.snapshot.store import open_snapshot
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
-from airflow_provider_runtime.core.runs.life import begin_attempt, finish_attempt, public_report, read_report
+from airflow_provider_runtime.core.runs.begin import begin_attempt
+from airflow_provider_runtime.core.runs.finish import finish_attempt
+from airflow_provider_runtime.core.runs.report import public_report, read_report
 from tests.unit.core.planning.resolve_builder import MONTHLY, resolve, write_project, write_resolver
 
 DOCUMENT: dict[str, Any] = json.loads(resolve(write_resolver(MONTHLY), write_project()).content)

@@ -15,7 +15,8 @@ from airflow_provider_runtime.core.errors import RuntimeProviderError
 from airflow_provider_runtime.core.planning.snapshot.builder import LocationRequest, build_snapshot
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
 from airflow_provider_runtime.core.registry.ports import Registry
-from airflow_provider_runtime.core.runs.life import begin_attempt, finish_attempt
+from airflow_provider_runtime.core.runs.begin import begin_attempt
+from airflow_provider_runtime.core.runs.finish import finish_attempt
 from spark_jobs.contract.documents import write_document
 from spark_jobs.contract.plan import Location
 from spark_jobs.contract.report import OutputReport, Report, SliceReport

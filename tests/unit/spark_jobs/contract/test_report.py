@@ -10,7 +10,7 @@ import pytest
 
 from airflow_provider_runtime.core.errors import Problem, SnapshotError
 from airflow_provider_runtime.core.rendering import problem_to_json
-from airflow_provider_runtime.core.runs.life import public_report, read_report
+from airflow_provider_runtime.core.runs.report import public_report, read_report
 from spark_jobs.contract.report import ErrorReport, OperationReport, OutputReport, Report, SliceReport
 from spark_jobs.errors import JobError
 from spark_jobs.redaction import hide

@@ -2,24 +2,25 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from datetime import UTC, date, datetime
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pytest
 
-from airflow_provider_runtime.core.errors import LeaseError, RuntimeProviderError, SnapshotError
+from airflow_provider_runtime.core.errors import DataError, LeaseError, RuntimeProviderError, SnapshotError
 from airflow_provider_runtime.core.model.dataset import Dataset
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
 from airflow_provider_runtime.core.registry.ports import Attempt
-from airflow_provider_runtime.core.runs.life import (
-    begin_attempt,
-    fail_attempt,
-    finish_attempt,
-    keep_alive,
-    public_report,
-    read_report,
-)
+from airflow_provider_runtime.core.runs import execution as execution_module
+from airflow_provider_runtime.core.runs.begin import begin_attempt
+from airflow_provider_runtime.core.runs.execution import Execution
+from airflow_provider_runtime.core.runs.finish import fail_attempt, finish_attempt
+from airflow_provider_runtime.core.runs.keep_alive import keep_alive
+from airflow_provider_runtime.core.runs.report import public_report, read_report
+from spark_jobs.contract.documents import read_document
 from spark_jobs.contract.plan import (
     Column,
     Destination,
@@ -30,7 +31,7 @@ from spark_jobs.contract.plan import (
     Slice,
     UsedDefinition,
 )
-from spark_jobs.contract.report import Report
+from spark_jobs.contract.report import ErrorReport, Report
 from spark_jobs.contract.snapshot import Period, Project, ResolverSnapshot, Snapshot
 
 SHA = "c" * 64
@@ -176,7 +177,7 @@ def test_keep_alive_tells_once_when_the_attempt_was_replaced() -> None:
         lost.append(error)
         told.set()
 
-    with keep_alive(registry, attempt, hear, interval_seconds=0.01):
+    with keep_alive(lambda: registry.heartbeat(attempt), hear, interval_seconds=0.01):
         begin_attempt(registry, snapshot)
         assert told.wait(5)
     assert [type(error) for error in lost] == [LeaseError]
@@ -193,8 +194,58 @@ def test_fail_with_a_foreign_exception_keeps_its_kind_and_not_its_text() -> None
     assert "ValueError" in str(run.error)
 
 
-def test_open_registry_makes_the_folder_of_its_file(tmp_path: Path) -> None:
-    from airflow_provider_runtime.core.registry.sql import open_registry
+class FakeJob:
+    """A job that does what a test wants, and notes that it was stopped."""
 
-    open_registry(f"sqlite:///{tmp_path}/a/b/registry.db").close()
-    assert (tmp_path / "a" / "b" / "registry.db").exists()
+    def __init__(self, run: Callable[[], Report]) -> None:
+        self.run = run
+        self.stopped = threading.Event()
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+
+def begin_execution(registry: MemoryRegistry) -> Execution:
+    execution = Execution(registry, make_snapshot(), "file:/s")
+    execution.begin()
+    return execution
+
+
+def test_execution_registers_what_its_job_reports() -> None:
+    registry = MemoryRegistry()
+    execution = begin_execution(registry)
+    (registration,) = execution.run(FakeJob(lambda: read_document(Report, make_report(execution.attempt))))
+    assert registration.version == 1
+    run = registry.find_run("run-1")
+    assert run is not None
+    assert run.status == "succeeded"
+
+
+def test_execution_records_what_its_job_failed_for() -> None:
+    registry = MemoryRegistry()
+    execution = begin_execution(registry)
+    error = ErrorReport("DATA_003", "12 does not fit", line=7)
+    with pytest.raises(DataError, match="12 does not fit"):
+        execution.run(FakeJob(lambda: Report(SHA, execution.attempt.token, "failed", error=error)))
+    run = registry.find_run("run-1")
+    assert run is not None
+    assert (run.status, run.error) == ("failed", asdict(error))
+    begin_attempt(registry, replace(make_snapshot(), sha256="d" * 64))
+
+
+def test_execution_that_is_replaced_stops_its_job_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execution_module, "keep_alive", partial(keep_alive, interval_seconds=0.01))
+    registry = MemoryRegistry()
+    execution = begin_execution(registry)
+
+    def run() -> Report:
+        begin_attempt(registry, make_snapshot())
+        assert job.stopped.wait(5)
+        raise InterruptedError
+
+    job = FakeJob(run)
+    with pytest.raises(LeaseError, match="RUN_002"):
+        execution.run(job)
+    run_record = registry.find_run("run-1")
+    assert run_record is not None
+    assert (run_record.status, run_record.attempt) == ("running", 2)

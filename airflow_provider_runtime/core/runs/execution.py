@@ -1,0 +1,115 @@
+"""One execution of a snapshot: an attempt is begun and kept alive, its job runs, and the outcome is registered."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from airflow_provider_runtime.core.errors import RuntimeProviderError
+from airflow_provider_runtime.core.registry.ports import Attempt, Registration, Registry
+from airflow_provider_runtime.core.runs.begin import begin_attempt
+from airflow_provider_runtime.core.runs.finish import fail_attempt, finish_attempt
+from airflow_provider_runtime.core.runs.keep_alive import keep_alive
+from airflow_provider_runtime.core.runs.report import make_job_error
+from spark_jobs.contract.report import Report
+from spark_jobs.contract.snapshot import Snapshot
+
+_log = logging.getLogger(__name__)
+
+
+class Job(Protocol):
+    """The Spark job of an execution, in this process or elsewhere."""
+
+    def run(self) -> Report:
+        """Run the job to its end and return its report."""
+
+    def stop(self) -> None:
+        """Stop the job: its attempt may no longer publish."""
+
+
+@dataclass
+class Execution:
+    """What a run does apart from its Spark job, for command line and Airflow alike."""
+
+    registry: Registry
+    snapshot: Snapshot
+    snapshot_uri: str
+    allow_closed: bool = False
+    invocation: str | None = None
+    durable: bool = False
+    """Whether the job goes on without the process that submitted it."""
+    report: Report | None = None
+    """What the job has reported, of success or failure."""
+    lost: RuntimeProviderError | None = None
+    """Why the attempt may no longer publish."""
+    _attempt: Attempt | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def attempt(self) -> Attempt:
+        """The attempt that was begun last."""
+        assert self._attempt is not None, "begin comes first"
+        return self._attempt
+
+    def begin(self, resume_token: int | None = None) -> Attempt:
+        """Take the lease; with the token of an attempt whose job goes on, that attempt is taken up again."""
+        # No heartbeat of the attempt before may come between the new one and its being known here.
+        with self._lock:
+            self._attempt = begin_attempt(
+                self.registry,
+                self.snapshot,
+                snapshot_uri=self.snapshot_uri,
+                allow_closed=self.allow_closed,
+                invocation=self.invocation,
+                durable=self.durable,
+                resume_token=resume_token,
+            )
+            return self._attempt
+
+    def heartbeat(self) -> None:
+        """Lengthen the lease; raises when the attempt may no longer publish."""
+        with self._lock:
+            self.registry.heartbeat(self.attempt)
+
+    def check(self) -> None:
+        """Raise, and remember, why the attempt may no longer publish; to be asked right before a publish."""
+        try:
+            self.heartbeat()
+        except RuntimeProviderError as error:
+            self.lost = error
+            raise
+
+    def run(self, job: Job) -> tuple[Registration, ...]:
+        """Run the job while the lease is kept alive, and register what it wrote; what stops it is recorded."""
+        try:
+            with keep_alive(self.heartbeat, lambda error: self._lose(error, job)):
+                self.report = job.run()
+            if self.lost is None and not self.report.succeeded:
+                raise make_job_error(self.report, self.snapshot.project.name)
+            if self.lost is not None:
+                raise self.lost
+            return self.finish(self.report)
+        except BaseException as error:
+            failure = self.lost or error
+            self._record_failure(failure)
+            if failure is error:
+                raise
+            raise failure from None
+
+    def finish(self, report: Report) -> tuple[Registration, ...]:
+        """Register what the job has written, or find that this was done already."""
+        return finish_attempt(self.registry, self.attempt, self.snapshot, report)
+
+    def _lose(self, error: RuntimeProviderError, job: Job) -> None:
+        self.lost = error
+        job.stop()
+
+    def _record_failure(self, failure: BaseException) -> None:
+        told = self.report.error if self.report is not None and self.lost is None else None
+        try:
+            fail_attempt(self.registry, self.attempt, told or failure, self.report)
+        except RuntimeProviderError as unrecorded:
+            # What stopped the run matters more; the lease expires by itself.
+            _log.warning("the failure could not be recorded: %s", unrecorded)
