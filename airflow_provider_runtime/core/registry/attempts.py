@@ -10,6 +10,7 @@ from airflow_provider_runtime.core.errors import DefinitionError, LeaseError, Pe
 from airflow_provider_runtime.core.model.period import PeriodStatus
 from airflow_provider_runtime.core.registry.leases import is_alive, next_token
 from airflow_provider_runtime.core.registry.ports import Attempt, Registration, RunRecord, RunStart, SliceWrite
+from airflow_provider_runtime.core.registry.publications import add_publication, discard_older, get_last_number
 from airflow_provider_runtime.core.registry.slices import register_slice
 from airflow_provider_runtime.core.registry.store import LeaseRow, Store, to_datetime
 from spark_jobs.contract.plan import UsedDefinition
@@ -37,7 +38,8 @@ def begin(
     """Take the lease up. An error is returned, not raised, where the transaction has something to keep."""
     run = store.find_run(start.snapshot_sha256)
     if run is not None and _is_answered(run, start, resume_token):
-        return _make_attempt(start, run.token, run.attempt, holder, lease_seconds, run)
+        answered = {"staged" if run.status == "staged" else "published": run}
+        return make_attempt(start, run.token, run.attempt, holder, lease_seconds, **answered)
     check_period(store, start)
     if problems := check_definitions(store, start.definitions):
         raise DefinitionError(problems)
@@ -46,13 +48,13 @@ def begin(
     if resume_token is not None:
         if lease and run and _can_resume(lease, run, start.snapshot_sha256, resume_token):
             store.put_run(replace(run, status="running", finished_at=None, error=None, report=None))
-            store.put_lease(_lengthen(replace(lease, holder=holder, state="held"), now, lease_seconds))
-            return _make_attempt(start, lease.token, run.attempt, holder, lease_seconds)
+            store.put_lease(lengthen_lease(replace(lease, holder=holder, state="held"), now, lease_seconds))
+            return make_attempt(start, lease.token, run.attempt, holder, lease_seconds)
         if run is None or not _may_begin_anew(store, start, run):
-            raise LeaseError(_describe_replaced(start.project_name, start.period, lease, resume_token))
+            raise LeaseError(describe_replaced(start.project_name, start.period, lease, resume_token))
     if lease is not None and lease.snapshot_sha256 != start.snapshot_sha256 and lease.state == "held":
         if is_alive(lease, now):
-            return _refuse(store, start, lease, now, lease_seconds)
+            return refuse_held_lease(store, start, lease, now, lease_seconds)
         _record_abandoned(store, lease, now)
     for used in start.definitions:
         if store.find_digest(used.kind, used.id, used.version) is None:
@@ -60,17 +62,18 @@ def begin(
     token = next_token(max(lease.token if lease else 0, run.token if run else 0), now)
     number = run.attempt + 1 if run else 1
     store.put_run(_make_run(start, run, token, number, now))
+    discard_older(store, start.project_id, start.period, start.snapshot_sha256, now)
     fresh = LeaseRow(
         start.project_id, start.period, start.calendar, start.snapshot_sha256, holder, token, now, now, "held"
     )
-    store.put_lease(_lengthen(fresh, now, lease_seconds))
-    return _make_attempt(start, token, number, holder, lease_seconds)
+    store.put_lease(lengthen_lease(fresh, now, lease_seconds))
+    return make_attempt(start, token, number, holder, lease_seconds)
 
 
 def heartbeat(store: Store, attempt: Attempt) -> None:
     """Lengthen the lease of an attempt that may still publish."""
     lease = _check_current(store, attempt)
-    store.put_lease(_lengthen(lease, store.now_millis(), attempt.lease_seconds))
+    store.put_lease(lengthen_lease(lease, store.now_millis(), attempt.lease_seconds))
 
 
 def finish(
@@ -86,22 +89,12 @@ def finish(
         return tuple(replace(item, created=False) for item in found if item is not None)
     lease = _check_current(store, attempt)
     if run is None:
-        raise LeaseError(_describe_replaced(attempt.project_name, attempt.period, lease, attempt.token))
+        raise LeaseError(describe_replaced(attempt.project_name, attempt.period, lease, attempt.token))
     now = store.now_millis()
     registrations = tuple(register_slice(store, run, item, now) for item in slices)
-    moment = to_datetime(now)
-    rows_in = report.get("rows_in")
-    store.put_run(
-        replace(
-            run,
-            status="succeeded",
-            finished_at=moment,
-            published_at=moment,
-            rows_in=rows_in if isinstance(rows_in, int) else None,
-            report=dict(report),
-            error=None,
-        )
-    )
+    published = replace(run, status="succeeded", published_at=to_datetime(now), staged_until=None)
+    store.put_run(_conclude(published, now, report))
+    add_publication(store, run, now, report)
     store.put_lease(replace(lease, state="free"))
     return registrations
 
@@ -113,11 +106,34 @@ def fail(store: Store, attempt: Attempt, error: Mapping[str, Any], report: Mappi
     if lease is None or run is None or not _holds(lease, attempt.snapshot_sha256, attempt.token):
         return False
     moment = to_datetime(store.now_millis())
-    store.put_run(
-        replace(run, status="failed", finished_at=moment, error=dict(error), report=dict(report) if report else None)
-    )
+    if run.staged_until is not None:
+        # What was staged is still there, and so is its report: the publication can be tried again.
+        store.put_run(replace(run, status="staged", finished_at=moment, error=dict(error)))
+    else:
+        known = dict(report) if report else None
+        store.put_run(replace(run, status="failed", finished_at=moment, error=dict(error), report=known))
     store.put_lease(replace(lease, state="free"))
     return True
+
+
+def stage(store: Store, attempt: Attempt, report: Mapping[str, Any], keep_seconds: float) -> RunRecord:
+    """Record that everything is staged, or find that this was done already."""
+    run = store.find_run(attempt.snapshot_sha256)
+    if run is not None and (run.status, run.token) == ("staged", attempt.token):
+        return run
+    lease = _check_current(store, attempt)
+    if run is None:
+        raise LeaseError(describe_replaced(attempt.project_name, attempt.period, lease, attempt.token))
+    now = store.now_millis()
+    staged = replace(
+        run,
+        status="staged",
+        staged_until=to_datetime(now + int(keep_seconds * 1000)),
+        base_publication=get_last_number(store, run.project_id, run.period),
+    )
+    store.put_run(_conclude(staged, now, report))
+    store.put_lease(replace(lease, state="free"))
+    return _conclude(staged, now, report)
 
 
 def check_period(store: Store, run: RunStart | Attempt) -> None:
@@ -144,12 +160,18 @@ def _check_status(run: RunStart | Attempt, period: str, status: PeriodStatus, by
     raise PeriodError(Problem("PERIOD_002", message, hint))
 
 
+def _conclude(run: RunRecord, now: int, report: Mapping[str, Any]) -> RunRecord:
+    rows_in = report.get("rows_in")
+    counted = rows_in if isinstance(rows_in, int) else None
+    return replace(run, finished_at=to_datetime(now), rows_in=counted, report=dict(report), error=None)
+
+
 def _check_current(store: Store, attempt: Attempt) -> LeaseRow:
     lease = store.find_lease(attempt.project_id, attempt.period)
     # First the period: whoever was revoked by a lock shall read of the lock.
     check_period(store, attempt)
     if lease is None or not _holds(lease, attempt.snapshot_sha256, attempt.token):
-        raise LeaseError(_describe_replaced(attempt.project_name, attempt.period, lease, attempt.token))
+        raise LeaseError(describe_replaced(attempt.project_name, attempt.period, lease, attempt.token))
     return lease
 
 
@@ -177,12 +199,13 @@ def _may_begin_anew(store: Store, start: RunStart, run: RunRecord) -> bool:
 
 
 def _is_answered(run: RunRecord, start: RunStart, resume_token: int | None) -> bool:
-    if run.status != "succeeded":
+    if run.status not in {"succeeded", "staged"}:
         return False
     return run.token == resume_token or (start.invocation is not None and run.invocation == start.invocation)
 
 
-def _refuse(store: Store, start: RunStart, lease: LeaseRow, now: int, lease_seconds: float) -> LeaseError:
+def refuse_held_lease(store: Store, start: RunStart, lease: LeaseRow, now: int, lease_seconds: float) -> LeaseError:
+    """Return RUN_001: another run is at work."""
     # When the clock was moved back, an end far ahead would shut others out for as long as it was moved.
     latest = now + int(lease_seconds * 1000)
     if lease.expires_millis > latest:
@@ -206,11 +229,13 @@ def _record_abandoned(store: Store, lease: LeaseRow, now: int) -> None:
         store.put_run(replace(run, status="failed", finished_at=to_datetime(now), error=error))
 
 
-def _lengthen(lease: LeaseRow, now: int, lease_seconds: float) -> LeaseRow:
+def lengthen_lease(lease: LeaseRow, now: int, lease_seconds: float) -> LeaseRow:
+    """Return the lease with its end moved on."""
     return replace(lease, heartbeat_millis=now, expires_millis=now + int(lease_seconds * 1000))
 
 
-def _describe_replaced(project_name: str, period: str, lease: LeaseRow | None, token: int) -> Problem:
+def describe_replaced(project_name: str, period: str, lease: LeaseRow | None, token: int) -> Problem:
+    """Return RUN_002: a newer attempt is at work, or the attempt is over."""
     newest = f"; the newest has token {lease.token}" if lease and lease.token != token else ""
     return Problem(
         "RUN_002",
@@ -237,12 +262,21 @@ def _make_run(start: RunStart, run: RunRecord | None, token: int, number: int, n
         published_at=run.published_at if run else None,
         snapshot_uri=start.snapshot_uri or (run.snapshot_uri if run else None),
         invocation=start.invocation,
+        who=start.who,
     )
 
 
-def _make_attempt(
-    start: RunStart, token: int, number: int, holder: str, lease_seconds: float, published: RunRecord | None = None
+def make_attempt(
+    start: RunStart,
+    token: int,
+    number: int,
+    holder: str,
+    lease_seconds: float,
+    *,
+    published: RunRecord | None = None,
+    staged: RunRecord | None = None,
 ) -> Attempt:
+    """Return the attempt of a run that begins."""
     return Attempt(
         snapshot_sha256=start.snapshot_sha256,
         run_id=start.run_id,
@@ -258,4 +292,5 @@ def _make_attempt(
         file_status=start.file_status,
         lies_in=start.lies_in,
         published=published,
+        staged=staged,
     )

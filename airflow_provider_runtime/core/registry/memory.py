@@ -9,7 +9,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from airflow_provider_runtime.core.registry.ports import PeriodChange, PeriodRecord, Registration, RunRecord
+from airflow_provider_runtime.core.registry.ports import (
+    Approval,
+    Override,
+    PeriodChange,
+    PeriodRecord,
+    Publication,
+    Registration,
+    Release,
+    RunRecord,
+)
 from airflow_provider_runtime.core.registry.store import DatasetRow, LeaseRow, SliceRow, Store, VersionRow
 from airflow_provider_runtime.core.registry.transactional import TransactionalRegistry
 
@@ -29,6 +38,10 @@ class MemoryStore:
     slices: tuple[SliceRow, ...] = ()
     versions: tuple[VersionRow, ...] = ()
     registrations: tuple[tuple[str, int, Registration], ...] = ()
+    publications: tuple[Publication, ...] = ()
+    overrides: Mapping[tuple[str, str, str, int], Override] = field(default_factory=dict)
+    approvals: tuple[Approval, ...] = ()
+    releases: tuple[Release, ...] = ()
 
     def copy(self) -> MemoryStore:
         """Return a store that can change without this one changing; the rows themselves never do."""
@@ -104,6 +117,41 @@ class MemoryStore:
     def put_period(self, record: PeriodRecord, change: PeriodChange) -> None:  # noqa: ARG002
         """Keep a status; its history is part of the record."""
         self.periods[record.calendar, record.period] = record
+
+    def list_publications(self, project: str, period: str | None, limit: int | None) -> list[Publication]:
+        """List publications, the latest first."""
+        found = (row for row in self.publications if project in {row.project_id, row.project_name})
+        return [row for row in reversed(list(found)) if period in {None, row.period}][:limit]
+
+    def add_publication(self, publication: Publication) -> None:
+        """Add a publication."""
+        self.publications = (*self.publications, publication)
+
+    def list_overrides(self, project_id: str, period: str | None) -> list[Override]:
+        """List overrides in their order."""
+        found = (row for row in self.overrides.values() if row.project_id == project_id)
+        return sorted((row for row in found if period in {None, row.period}), key=lambda row: (row.at, row.number))
+
+    def put_override(self, override: Override) -> None:
+        """Keep an override."""
+        key = (override.project_id, override.period, override.check, override.number)
+        self.overrides = {**self.overrides, key: override}
+
+    def list_approvals(self, run_id: str) -> list[Approval]:
+        """List the decisions on a run."""
+        return [row for row in self.approvals if row.run_id == run_id]
+
+    def add_approval(self, approval: Approval) -> None:
+        """Add a decision."""
+        self.approvals = (*self.approvals, approval)
+
+    def list_releases(self, project_id: str, period: str) -> list[Release]:
+        """List the releases of a project and period."""
+        return [row for row in self.releases if (row.project_id, row.period) == (project_id, period)]
+
+    def add_release(self, release: Release) -> None:
+        """Add a release."""
+        self.releases = (*self.releases, release)
 
     def find_dataset(self, reference: str) -> DatasetRow | None:
         """Find a dataset by id or name."""

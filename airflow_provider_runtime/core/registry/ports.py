@@ -11,7 +11,10 @@ from airflow_provider_runtime.core.errors import Problem
 from airflow_provider_runtime.core.model.period import PeriodStatus
 from spark_jobs.contract.plan import UsedDefinition
 
-RunStatus = Literal["running", "succeeded", "failed", "revoked"]
+RunStatus = Literal["running", "staged", "succeeded", "failed", "revoked", "discarded"]
+Decision = Literal["approved", "refused"]
+KEEP_SECONDS = 7 * 86400.0
+"""How long staged rows are kept."""
 LEASE_SECONDS = 90.0
 """How long a lease lives after its last heartbeat."""
 
@@ -37,6 +40,8 @@ class RunStart:
     """The period's status in the calendar's file; the stricter of this and the registry's holds."""
     lies_in: tuple[str, ...] = ()
     """The coarser periods that it belongs to: closing or locking one of these closes or locks it too."""
+    who: str = ""
+    """Who asked for the run: the preparer of what it stages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,11 @@ class RunRecord:
     rows_in: int | None = None
     report: Mapping[str, Any] | None = None
     error: Mapping[str, Any] | None = None
+    who: str = ""
+    staged_until: datetime | None = None
+    """Set while what the run has staged is kept for a decision, and while that is being published."""
+    base_publication: int | None = None
+    """Number of the period's last publication when it was staged: 0 for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +94,8 @@ class Attempt:
     lies_in: tuple[str, ...] = ()
     published: RunRecord | None = None
     """Set when an earlier attempt of the same invocation has succeeded: its answer was lost, nothing is left to do."""
+    staged: RunRecord | None = None
+    """Set when an earlier attempt of the same invocation has staged its rows, and when these are to be published."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +200,81 @@ class PeriodUpdate:
     revoked: tuple[RunRecord, ...] = field(default=())
 
 
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """One publication of a period by a project; they are numbered from 1 in their order."""
+
+    project_id: str
+    project_name: str
+    period: str
+    number: int
+    run_id: str
+    snapshot_sha256: str
+    token: int
+    published_at: datetime
+    report: Mapping[str, Any]
+    """The job's report: outputs with rows and totals, results of checks, sources that were read."""
+
+    @property
+    def checks(self) -> Sequence[Mapping[str, Any]]:
+        """Results of checks."""
+        return self.report.get("checks") or ()
+
+    @property
+    def sources(self) -> Sequence[Mapping[str, Any]]:
+        """What was read, with fingerprints."""
+        return self.report.get("sources") or ()
+
+    @property
+    def outputs(self) -> Sequence[Mapping[str, Any]]:
+        """What was written."""
+        return self.report.get("outputs") or ()
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """The permission for one failing check of a project and period, until it is withdrawn."""
+
+    project_id: str
+    period: str
+    check: str
+    number: int
+    who: str
+    reason: str
+    at: datetime
+    withdrawn_by: str | None = None
+    withdrawn_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """Somebody's decision on a staged run."""
+
+    run_id: str
+    decision: Decision
+    preparer: str
+    approver: str
+    claimed_name: str | None = None
+    """The name that was claimed with `--as`."""
+    real_user: str = ""
+    host: str = ""
+    comment: str = ""
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The recorded way past an attempt that stands in the way."""
+
+    project_id: str
+    period: str
+    number: int
+    token: int
+    who: str
+    reason: str
+    at: datetime
+
+
 class Registry(Protocol):
     """State that outlives a run. Every method is one transaction."""
 
@@ -214,6 +301,44 @@ class Registry(Protocol):
 
     def fail_attempt(self, attempt: Attempt, error: Mapping[str, Any], report: Mapping[str, Any] | None = None) -> bool:
         """Record the failure and give the lease back; False when the attempt was replaced or over already."""
+
+    def stage_attempt(
+        self, attempt: Attempt, report: Mapping[str, Any], *, keep_seconds: float = KEEP_SECONDS
+    ) -> RunRecord:
+        """Record that everything is staged and give the lease back; runs staged before for the period are discarded."""
+
+    def begin_publication(self, start: RunStart, *, holder: str, lease_seconds: float = LEASE_SECONDS) -> Attempt:
+        """Take the lease again for a staged run, with the token that staged it.
+
+        RUN_001 while somebody publishes it, RUN_002 after a newer attempt, PLAN_001 when the period was published
+        since, PERIOD_002 when it was closed or locked. `published` is set when it was published already.
+        """
+
+    def discard_staged(self, key: str, *, who: str, reason: str) -> RunRecord:
+        """Give up what a run has staged; PLAN_001 when nothing is staged, RUN_001 while somebody publishes it."""
+
+    def release(self, project: str, period: str, *, who: str, reason: str) -> Release:
+        """Let the next attempt take a token above everything that is known; whoever holds the lease loses it."""
+
+    def list_publications(
+        self, project: str, period: str | None = None, *, limit: int | None = None
+    ) -> list[Publication]:
+        """List publications of a project (id or name), the latest first."""
+
+    def add_override(self, project_id: str, period: str, check: str, *, who: str, reason: str) -> Override:
+        """Let a failing check pass for runs of the period that are resolved from now on."""
+
+    def withdraw_override(self, project_id: str, period: str, check: str, *, who: str) -> Override | None:
+        """End the permission for a check; None when there is none."""
+
+    def list_overrides(self, project_id: str, period: str | None = None) -> list[Override]:
+        """List permissions in the order in which they were given, withdrawn ones too."""
+
+    def add_approval(self, approval: Approval) -> Approval:
+        """Keep a decision on a staged run, with the registry's time."""
+
+    def list_approvals(self, run_id: str) -> list[Approval]:
+        """List the decisions on a run in their order."""
 
     def find_run(self, key: str) -> RunRecord | None:
         """Find a run by its snapshot's digest or its run id."""

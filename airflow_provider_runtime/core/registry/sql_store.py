@@ -11,14 +11,23 @@ from sqlalchemy import Connection, RowMapping, Table, and_, or_, select, text, u
 from sqlalchemy.dialects import postgresql, sqlite
 
 from airflow_provider_runtime.core.registry import tables
-from airflow_provider_runtime.core.registry.ports import PeriodChange, PeriodRecord, Registration, RunRecord
+from airflow_provider_runtime.core.registry.ports import (
+    Approval,
+    Override,
+    PeriodChange,
+    PeriodRecord,
+    Publication,
+    Registration,
+    Release,
+    RunRecord,
+)
 from airflow_provider_runtime.core.registry.store import DatasetRow, LeaseRow, SliceRow, VersionRow, to_datetime
 
 CLOCKS = {
     "sqlite": "SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)",
     "postgresql": "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
 }
-RUN_TIMES = ("started_at", "finished_at", "published_at")
+RUN_TIMES = ("started_at", "finished_at", "published_at", "staged_until")
 RUN_DOCUMENTS = ("report", "error")
 
 
@@ -104,6 +113,54 @@ class SqlStore:
             reason=change.reason,
             at=_to_millis(change.at),
         )
+
+    def list_publications(self, project: str, period: str | None, limit: int | None) -> list[Publication]:
+        """List publications, the latest first."""
+        columns = tables.publications.c
+        order = (columns.published_at.desc(), columns.number.desc())
+        query = select(tables.publications).order_by(*order).limit(limit)
+        query = query.where(or_(columns.project_id == project, columns.project_name == project))
+        if period is not None:
+            query = query.where(columns.period == period)
+        return [_make_publication(row) for row in self._connection.execute(query).mappings()]
+
+    def add_publication(self, publication: Publication) -> None:
+        """Add a publication."""
+        values = {column.name: getattr(publication, column.name) for column in tables.publications.columns}
+        values |= {"published_at": _to_millis(publication.published_at), "report": _dump(publication.report)}
+        self._connection.execute(tables.publications.insert().values(**values))
+
+    def list_overrides(self, project_id: str, period: str | None) -> list[Override]:
+        """List overrides in their order."""
+        found = self._list(tables.overrides, project_id=project_id, **({} if period is None else {"period": period}))
+        rows = [Override(**_read_times(row, "at", "withdrawn_at")) for row in found]
+        return sorted(rows, key=lambda row: (row.at, row.number))
+
+    def put_override(self, override: Override) -> None:
+        """Keep an override."""
+        values = {column.name: getattr(override, column.name) for column in tables.overrides.columns}
+        times = {"at": _to_millis(override.at), "withdrawn_at": _to_millis(override.withdrawn_at)}
+        self._put(tables.overrides, **values | times)
+
+    def list_approvals(self, run_id: str) -> list[Approval]:
+        """List the decisions on a run."""
+        found = (Approval(**_read_times(row, "at")) for row in self._list(tables.approvals, run_id=run_id))
+        return sorted(found, key=lambda row: row.at or to_datetime(0))
+
+    def add_approval(self, approval: Approval) -> None:
+        """Add a decision."""
+        values = {column.name: getattr(approval, column.name) for column in tables.approvals.columns}
+        self._put(tables.approvals, **values | {"at": _to_millis(approval.at)})
+
+    def list_releases(self, project_id: str, period: str) -> list[Release]:
+        """List the releases of a project and period."""
+        found = self._list(tables.releases, project_id=project_id, period=period)
+        return sorted((Release(**_read_times(row, "at")) for row in found), key=lambda row: row.number)
+
+    def add_release(self, release: Release) -> None:
+        """Add a release."""
+        values = {column.name: getattr(release, column.name) for column in tables.releases.columns}
+        self._connection.execute(tables.releases.insert().values(**values | {"at": _to_millis(release.at)}))
 
     def find_dataset(self, reference: str) -> DatasetRow | None:
         """Find a dataset by id or name."""
@@ -230,6 +287,14 @@ def _make_run(row: RowMapping) -> RunRecord:
     values |= {name: None if row[name] is None else to_datetime(row[name]) for name in RUN_TIMES}
     values |= {name: None if row[name] is None else json.loads(row[name]) for name in RUN_DOCUMENTS}
     return RunRecord(**values)
+
+
+def _make_publication(row: RowMapping) -> Publication:
+    return Publication(**{**_read_times(row, "published_at"), "report": json.loads(row["report"])})
+
+
+def _read_times(row: RowMapping, *names: str) -> dict[str, Any]:
+    return {**row, **{name: None if row[name] is None else to_datetime(row[name]) for name in names}}
 
 
 def _make_slice(row: RowMapping) -> SliceRow:

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
 
-from airflow_provider_runtime.core.registry.ports import PeriodChange, PeriodRecord, Registration, RunRecord
+from airflow_provider_runtime.core.registry.ports import (
+    Approval,
+    Override,
+    PeriodChange,
+    PeriodRecord,
+    Publication,
+    Registration,
+    Release,
+    RunRecord,
+)
 
 LeaseState = Literal["held", "free", "revoked"]
 
@@ -91,6 +100,15 @@ class Store(Protocol):
     def find_period(self, calendar: str, period: str) -> PeriodRecord | None: ...  # noqa: D102
     def list_periods(self, calendar: str | None) -> list[PeriodRecord]: ...  # noqa: D102
     def put_period(self, record: PeriodRecord, change: PeriodChange) -> None: ...  # noqa: D102
+
+    def list_publications(self, project: str, period: str | None, limit: int | None) -> list[Publication]: ...  # noqa: D102
+    def add_publication(self, publication: Publication) -> None: ...  # noqa: D102
+    def list_overrides(self, project_id: str, period: str | None) -> list[Override]: ...  # noqa: D102
+    def put_override(self, override: Override) -> None: ...  # noqa: D102
+    def list_approvals(self, run_id: str) -> list[Approval]: ...  # noqa: D102
+    def add_approval(self, approval: Approval) -> None: ...  # noqa: D102
+    def list_releases(self, project_id: str, period: str) -> list[Release]: ...  # noqa: D102
+    def add_release(self, release: Release) -> None: ...  # noqa: D102
 
     def find_dataset(self, reference: str) -> DatasetRow | None: ...  # noqa: D102
     def list_datasets(self) -> list[DatasetRow]: ...  # noqa: D102

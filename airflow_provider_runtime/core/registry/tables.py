@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, MetaData, String, Table, Text
 
-REVISIONS = ("0001",)
+REVISIONS = ("0001", "0002")
 """Known states of the schema, the latest last."""
 VERSION_TABLE = "runtime_schema_version"
 
@@ -41,6 +41,9 @@ runs = Table(
     Column("rows_in", BigInteger),
     Column("report", Text),
     Column("error", Text),
+    Column("who", Text, nullable=False),
+    Column("staged_until", BigInteger),
+    Column("base_publication", Integer),
     Index("runtime_runs_by_id", "run_id"),
     Index("runtime_runs_by_period", "project_id", "period"),
     Index("runtime_runs_by_start", "started_at"),
@@ -123,4 +126,54 @@ registrations = Table(
     Column("uri", Text, nullable=False),
     Column("rows", BigInteger, nullable=False),
     Column("created", Boolean, nullable=False),
+)
+publications = Table(
+    "runtime_publications",
+    metadata,
+    Column("project_id", Text, primary_key=True),
+    Column("period", Text, primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("project_name", Text, nullable=False),
+    Column("run_id", Text, nullable=False),
+    Column("snapshot_sha256", String(80), nullable=False),
+    Column("token", BigInteger, nullable=False),
+    Column("published_at", BigInteger, nullable=False),
+    Column("report", Text, nullable=False),
+)
+overrides = Table(
+    "runtime_overrides",
+    metadata,
+    Column("project_id", Text, primary_key=True),
+    Column("period", Text, primary_key=True),
+    Column("check", Text, primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("who", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("withdrawn_by", Text),
+    Column("withdrawn_at", BigInteger),
+)
+approvals = Table(
+    "runtime_approvals",
+    metadata,
+    Column("run_id", Text, primary_key=True),
+    Column("at", BigInteger, primary_key=True),
+    Column("decision", String(16), nullable=False),
+    Column("preparer", Text, nullable=False),
+    Column("approver", Text, nullable=False),
+    Column("claimed_name", Text),
+    Column("real_user", Text, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("comment", Text, nullable=False),
+)
+releases = Table(
+    "runtime_releases",
+    metadata,
+    Column("project_id", Text, primary_key=True),
+    Column("period", Text, primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("token", BigInteger, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
 )

@@ -8,16 +8,21 @@ from typing import Any, TypeVar
 
 from airflow_provider_runtime.core.errors import PeriodError, Problem, RuntimeProviderError
 from airflow_provider_runtime.core.model.period import PeriodStatus
-from airflow_provider_runtime.core.registry import attempts, slices
+from airflow_provider_runtime.core.registry import attempts, decisions, slices
 from airflow_provider_runtime.core.registry.ports import (
+    KEEP_SECONDS,
     LEASE_SECONDS,
+    Approval,
     Attempt,
     DatasetSummary,
     DatasetVersion,
+    Override,
     PeriodChange,
     PeriodRecord,
     PeriodUpdate,
+    Publication,
     Registration,
+    Release,
     RunRecord,
     RunStart,
     SliceWrite,
@@ -66,6 +71,53 @@ class TransactionalRegistry:
     def fail_attempt(self, attempt: Attempt, error: Mapping[str, Any], report: Mapping[str, Any] | None = None) -> bool:
         """Record the failure and give the lease back."""
         return self._write(lambda store: attempts.fail(store, attempt, error, report))
+
+    def stage_attempt(
+        self, attempt: Attempt, report: Mapping[str, Any], *, keep_seconds: float = KEEP_SECONDS
+    ) -> RunRecord:
+        """Record that everything is staged and give the lease back."""
+        return self._write(lambda store: attempts.stage(store, attempt, report, keep_seconds))
+
+    def begin_publication(self, start: RunStart, *, holder: str, lease_seconds: float = LEASE_SECONDS) -> Attempt:
+        """Take the lease again for a staged run, with the token that staged it."""
+        outcome = self._write(lambda store: decisions.begin_publication(store, start, holder, lease_seconds))
+        if isinstance(outcome, RuntimeProviderError):
+            raise outcome
+        return outcome
+
+    def discard_staged(self, key: str, *, who: str, reason: str) -> RunRecord:
+        """Give up what a run has staged."""
+        return self._write(lambda store: decisions.discard_staged(store, key, who, reason))
+
+    def release(self, project: str, period: str, *, who: str, reason: str) -> Release:
+        """Let the next attempt take a token above everything that is known."""
+        return self._write(lambda store: decisions.release(store, project, period, who, reason))
+
+    def list_publications(
+        self, project: str, period: str | None = None, *, limit: int | None = None
+    ) -> list[Publication]:
+        """List publications of a project (id or name), the latest first."""
+        return self._read(lambda store: store.list_publications(project, period, limit))
+
+    def add_override(self, project_id: str, period: str, check: str, *, who: str, reason: str) -> Override:
+        """Let a failing check pass for runs of the period that are resolved from now on."""
+        return self._write(lambda store: decisions.add_override(store, project_id, period, check, who, reason))
+
+    def withdraw_override(self, project_id: str, period: str, check: str, *, who: str) -> Override | None:
+        """End the permission for a check; None when there is none."""
+        return self._write(lambda store: decisions.withdraw_override(store, project_id, period, check, who))
+
+    def list_overrides(self, project_id: str, period: str | None = None) -> list[Override]:
+        """List permissions in the order in which they were given, withdrawn ones too."""
+        return self._read(lambda store: store.list_overrides(project_id, period))
+
+    def add_approval(self, approval: Approval) -> Approval:
+        """Keep a decision on a staged run, with the registry's time."""
+        return self._write(lambda store: decisions.add_approval(store, approval))
+
+    def list_approvals(self, run_id: str) -> list[Approval]:
+        """List the decisions on a run in their order."""
+        return self._read(lambda store: store.list_approvals(run_id))
 
     def find_run(self, key: str) -> RunRecord | None:
         """Find a run by its snapshot's digest or its run id."""
