@@ -14,7 +14,9 @@ from airflow_provider_runtime.core.rendering import render_problems
 def to_airflow_error(error: RuntimeProviderError) -> AirflowException:
     """Return the Airflow exception for an error, with code, place and hint as its text."""
     text = "\n" + render_problems(error.problems)
-    return AirflowException(text) if error.retryable else AirflowFailException(text)
+    # Another run at work ends some time, as a failing database does.
+    may_pass = error.retryable or error.code == "RUN_001"
+    return AirflowException(text) if may_pass else AirflowFailException(text)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from airflow.providers.apache.spark.operators import spark_submit as operator_mo
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_provider_runtime.core.registry.sql import open_registry
+from airflow_provider_runtime.core.runs.execution import Execution
 from airflow_provider_runtime.operators.resolve import ResolveOperator
 from airflow_provider_runtime.operators.run_project import RunProjectOperator
 from tests.airflow.tasks import FakeSpark, FakeTask
@@ -136,7 +137,7 @@ def test_kubernetes_driver_is_followed_through_the_api_and_taken_up_again(
     with monkeypatch.context() as patch:
         # The worker dies while it follows the driver: nothing is told to the registry.
         patch.setattr(RunProjectOperator, "poll_until_complete", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        patch.setattr(RunProjectOperator, "_record_failure", lambda *_: None)
+        patch.setattr(Execution, "_record_failure", lambda *_: None)
         with pytest.raises(KeyboardInterrupt):
             run()
     assert run()["status"] == "succeeded"
@@ -167,7 +168,7 @@ def test_kubernetes_driver_that_a_task_has_taken_up_can_be_stopped(
     hook = hook_module.SparkSubmitHook
     monkeypatch.setattr(hook, "_delete_driver_pod", lambda self: deleted.append(self._kubernetes_driver_pod))
     monkeypatch.setattr(RunProjectOperator, "poll_until_complete", die)
-    monkeypatch.setattr(RunProjectOperator, "_record_failure", lambda *_: None)
+    monkeypatch.setattr(Execution, "_record_failure", lambda *_: None)
     monkeypatch.setenv("FAKE_SUBMIT_SAYS", "pod name: fx-1a2b-driver")
     for _ in range(2):
         kube.phases = ["Running"]

@@ -142,9 +142,10 @@ def test_secret_of_a_service_is_a_login_where_the_connection_has_one(monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("code", "fails_now"), [("CATALOG_001", True), ("DATA_001", True), ("RUN_001", True), ("INFRA_001", False)]
+    ("code", "fails_now"),
+    [("CATALOG_002", True), ("DATA_003", True), ("RUN_002", True), ("RUN_001", False), ("INFRA_001", False)],
 )
-def test_only_infrastructure_errors_are_retried(code: Code, fails_now: bool) -> None:
+def test_only_what_time_may_cure_is_retried(code: Code, fails_now: bool) -> None:
     made = to_airflow_error(get_error_class(code)(Problem(code, "it broke", "mend it")))
 
     assert isinstance(made, AirflowFailException) is fails_now

@@ -284,8 +284,8 @@ def test_place_that_a_report_names_makes_no_second_line_of_the_log(monkeypatch: 
     monkeypatch.setattr(RunProjectOperator, "log", log)
     snapshot = SimpleNamespace(run_id="r", period=SimpleNamespace(identifier="2026-01"))
     report = Report("a", 1, "succeeded", outputs=(OutputReport(1, "a\nb\x1b[31m\u202e", 2, ()),))
-    execution: Any = SimpleNamespace(snapshot=snapshot, report_uri="u")
-    RunProjectOperator(task_id="run")._conclude(FakeTask().context(), execution, report, ())
+    execution: Any = SimpleNamespace(snapshot=snapshot, report=report)
+    RunProjectOperator(task_id="run")._conclude(FakeTask().context(), execution, ())
     assert len(lines) == 1
     assert lines[0].startswith("output 1: 2 rows to a")
     assert lines[0].isprintable()
