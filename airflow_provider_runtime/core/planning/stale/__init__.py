@@ -1,0 +1,1 @@
+"""What a run was and read, against what is there now: which periods are stale, and why."""
