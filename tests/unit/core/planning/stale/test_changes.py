@@ -61,7 +61,9 @@ def test_deleting_rows_changes_all_columns_of_outputs_that_had_them() -> None:
 
 
 def test_operation_after_the_last_output_of_its_rows_changes_nothing() -> None:
-    late = BASE + "- {seq: 50, name: Late, type: update, arguments: {assignments: [{column: net, expression: '1.00'}]}}\n"
+    late = (
+        BASE + "- {seq: 50, name: Late, type: update, arguments: {assignments: [{column: net, expression: '1.00'}]}}\n"
+    )
     change = compare_definitions(check(BASE), check(late))
     assert change.operations == ("operation 50 'Late' added",)
     assert change.outputs == ()

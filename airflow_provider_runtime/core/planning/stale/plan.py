@@ -1,0 +1,107 @@
+"""The plan: for every project and period its state, why, and in which order to run what is missing or stale."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from graphlib import TopologicalSorter
+from typing import Any, Literal
+
+from airflow_provider_runtime.core.model.period import PeriodStatus
+
+State = Literal["fresh", "stale", "missing", "failed", "staged", "running"]
+ReasonKind = Literal["definition", "version", "source", "resolver", "calendar", "upstream"]
+TO_RUN: tuple[State, ...] = ("missing", "stale")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Work:
+    """A project's period."""
+
+    project: str
+    period: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why what is published is not what a run would publish now, and which columns of its outputs that concerns."""
+
+    kind: ReasonKind
+    detail: str
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The state of a project's period."""
+
+    work: Work
+    state: State
+    status: PeriodStatus
+    reasons: tuple[Reason, ...] = ()
+    depends_on: tuple[Work, ...] = ()
+    basis: str = ""
+    """Digest of all that the state was found from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a plan was made for."""
+
+    project: str | None = None
+    period: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Entries in the order in which to run them."""
+
+    entries: tuple[Entry, ...]
+    scope: Scope = field(default_factory=Scope)
+
+    @property
+    def plan_id(self) -> str:
+        """Digest of what the plan was found from: the same again as long as nothing has moved."""
+        found = [[entry.work.project, entry.work.period, entry.basis] for entry in self.entries]
+        return "sha256:" + hashlib.sha256(json.dumps(found).encode()).hexdigest()
+
+    def list_to_run(self) -> tuple[Entry, ...]:
+        """Return what is missing or stale, in run order; a closed or locked period is left alone."""
+        return tuple(entry for entry in self.entries if entry.state in TO_RUN and entry.status == "open")
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the plan as JSON."""
+        return {
+            "plan_id": self.plan_id,
+            "scope": {"project": self.scope.project, "period": self.scope.period},
+            "entries": [_describe(entry) for entry in self.entries],
+        }
+
+
+def _describe(entry: Entry) -> dict[str, Any]:
+    return {
+        "project": entry.work.project,
+        "period": entry.work.period,
+        "state": entry.state,
+        "status": entry.status,
+        "reasons": [
+            {"kind": reason.kind, "detail": reason.detail, "columns": list(reason.columns)} for reason in entry.reasons
+        ],
+        "depends_on": [{"project": work.project, "period": work.period} for work in entry.depends_on],
+    }
+
+
+def order_entries(entries: Iterable[Entry], starts: Mapping[Work, date]) -> tuple[Entry, ...]:
+    """Return entries so that what others depend on comes first, else by the start of their period and by project."""
+    by_work = {entry.work: entry for entry in entries}
+    sorter = TopologicalSorter({work: set(entry.depends_on) & by_work.keys() for work, entry in by_work.items()})
+    sorter.prepare()
+    ordered: list[Entry] = []
+    while sorter.is_active():
+        ready = sorted(sorter.get_ready(), key=lambda work: (starts[work], work))
+        ordered += [by_work[work] for work in ready]
+        sorter.done(*ready)
+    return tuple(ordered)
