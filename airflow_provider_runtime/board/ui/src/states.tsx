@@ -1,0 +1,75 @@
+/** How states look: a sign and a word beside the colour, which nobody has to tell apart. */
+import { Box, Flex, Text } from "@chakra-ui/react";
+import type { Cell, State, Status } from "./api";
+
+type Look = { sign: string; palette: string; meaning: string };
+
+export const LOOKS: Record<State, Look> = {
+  fresh: { sign: "✓", palette: "green", meaning: "published, and nothing has changed since" },
+  stale: { sign: "↻", palette: "yellow", meaning: "published, but a run would give something else now" },
+  missing: { sign: "○", palette: "gray", meaning: "never published" },
+  failed: { sign: "✕", palette: "red", meaning: "the last run failed" },
+  staged: { sign: "◐", palette: "purple", meaning: "computed, waiting to be published" },
+  running: { sign: "▶", palette: "blue", meaning: "running now" },
+};
+export const STATUS_SIGNS: Record<Status, string> = { open: "", closed: "closed", locked: "locked" };
+
+export const StateSign = ({ state }: { state: State }) => {
+  const look = LOOKS[state];
+  return (
+    <Box
+      as="span"
+      aria-hidden
+      display="inline-flex"
+      alignItems="center"
+      justifyContent="center"
+      boxSize="1.5rem"
+      borderRadius="sm"
+      borderWidth="1px"
+      colorPalette={look.palette}
+      bg="colorPalette.subtle"
+      color="colorPalette.fg"
+      borderColor="colorPalette.muted"
+      fontWeight="bold"
+    >
+      {look.sign}
+    </Box>
+  );
+};
+
+export const StateBadge = ({ state }: { state: State }) => (
+  <Flex as="span" display="inline-flex" gap={2} alignItems="center">
+    <StateSign state={state} />
+    <Text as="span">{state}</Text>
+  </Flex>
+);
+
+export const Legend = () => (
+  <Flex wrap="wrap" columnGap={5} rowGap={1} fontSize="sm" color="fg.muted" aria-label="Legend">
+    {Object.entries(LOOKS).map(([state, look]) => (
+      <Flex key={state} gap={2} alignItems="center" title={look.meaning}>
+        <StateSign state={state as State} />
+        {state}
+      </Flex>
+    ))}
+    <Flex gap={2} alignItems="center">
+      <Box as="span" fontWeight="bold" color="red.fg">
+        !
+      </Box>
+      late
+    </Flex>
+  </Flex>
+);
+
+/** What a cell says to somebody who does not see it. */
+export const describeCell = (project: string, period: string, status: Status, cell: Cell): string =>
+  [
+    `${project}, ${period}: ${cell.state}`,
+    status === "open" ? null : status,
+    cell.late_since === null ? null : `late since ${cell.late_since}`,
+    cell.checks === null ? null : `${cell.checks.failed} of ${cell.checks.passed + cell.checks.failed + cell.checks.warned} checks failed`,
+    cell.approval === null ? null : `approval ${cell.approval}`,
+    ...cell.reasons,
+  ]
+    .filter((text) => text !== null)
+    .join("; ");
