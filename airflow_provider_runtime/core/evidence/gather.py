@@ -1,0 +1,185 @@
+"""The evidence of a project's period: who published what from which versions, checked how, and what followed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from airflow_provider_runtime.core.planning.stale.plan import Entry, Plan, Work
+from airflow_provider_runtime.core.registry.ports import PeriodRecord, Registry, RunRecord
+
+Document = Mapping[str, Any]
+FindSnapshot = Callable[[RunRecord], Document | None]
+"""Returns a run's snapshot, None when it is out of reach."""
+MOST_IN_HISTORY = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The run that the evidence is of: the one that published, else the latest."""
+
+    run_id: str
+    status: str
+    who: str | None
+    started_at: str
+    finished_at: str | None
+    published_at: str | None
+    project_version: int
+    attempt: int
+    snapshot_sha256: str
+    error: Document | None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that is known of a project's period."""
+
+    project: str
+    period: str
+    calendar: str
+    level: str
+    state: str
+    status: str
+    reasons: Sequence[Document]
+    run: Run | None
+    project_version: int | None
+    as_of: str | None
+    pins: Sequence[Document]
+    sources: Sequence[Document]
+    operations: Sequence[Document]
+    outputs: Sequence[Document]
+    checks: Sequence[Document]
+    comparison: Document | None
+    approval: Document | None
+    history: Sequence[Document]
+    status_history: Sequence[Document]
+    downstream: Sequence[Document]
+    gathered_at: str
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the evidence as JSON."""
+        return asdict(self)
+
+
+def gather_evidence(
+    registry: Registry, plan: Plan, work: Work, calendar: str, level: str, find_snapshot: FindSnapshot
+) -> Evidence:
+    """Return the evidence of the publication that readers see, else of the latest run."""
+    entry = next((found for found in plan.entries if found.work == work), None)
+    runs = registry.list_runs(project=work.project, period=work.period, limit=MOST_IN_HISTORY)
+    shown = find_published(runs) or next(iter(runs), None)
+    snapshot = find_snapshot(shown) if shown is not None else None
+    report: Document = (shown.report if shown is not None else None) or {}
+    period = registry.get_period(calendar, work.period)
+    return Evidence(
+        project=work.project,
+        period=work.period,
+        calendar=calendar,
+        level=level,
+        state=entry.state if entry is not None else "missing",
+        status=entry.status if entry is not None else period.status,
+        reasons=[asdict(reason) for reason in entry.reasons] if entry is not None else [],
+        run=_describe_run(shown) if shown is not None else None,
+        project_version=shown.project_version if shown is not None else None,
+        as_of=str(snapshot["as_of"]) if snapshot is not None else None,
+        pins=list_pins(snapshot) if snapshot is not None else [],
+        sources=report.get("sources") or [],
+        operations=[_describe_operation(item) for item in report.get("operations") or ()],
+        outputs=report.get("outputs") or [],
+        checks=report.get("checks") or [],
+        comparison=report.get("comparison"),
+        approval=None,
+        history=[_describe_publication(run) for run in runs if run.published_at is not None],
+        status_history=_list_changes(period),
+        downstream=_list_downstream(plan, work),
+        gathered_at=_format(datetime.now(UTC)) or "",
+    )
+
+
+def find_published(runs: Iterable[RunRecord]) -> RunRecord | None:
+    """Return the run whose rows readers see: of those that published, the one that did so last."""
+    published = [run for run in runs if run.published_at is not None]
+    return max(published, key=lambda run: run.published_at or run.started_at, default=None)
+
+
+def list_pins(snapshot: Document) -> list[Document]:
+    """Return which version of which dataset a snapshot reads for what, and through which resolver."""
+    resolved = snapshot["resolver_snapshot"]
+    names = {
+        table["dataset_id"]: snapshot["plan"].get("settings", {}).get("trace", {}).get(key, {}).get("dataset")
+        for key, table in snapshot["plan"]["tables"].items()
+    }
+    pins = [_describe_pin("input", resolved, names, prefix="input_")]
+    for role in ("lookup", "join", "append", "check"):
+        pins += [_describe_pin(role, found, names) for found in resolved.get(f"{role}_datasets") or ()]
+    return pins
+
+
+def _describe_pin(role: str, pin: Document, names: Mapping[str, str | None], prefix: str = "") -> Document:
+    dataset = str(pin[f"{prefix}dataset_id"])
+    seq = pin.get("operation_seq")
+    used_by = " ".join(text for text in (role, f"of operation {seq}" if seq else "", pin.get("alias")) if text)
+    return {
+        "used_by": used_by,
+        "dataset": names.get(dataset) or dataset,
+        "version": pin[f"{prefix}dataset_version"],
+        "table_version": pin.get("table_version"),
+        "resolver": f"{pin['resolver_id']} version {pin['resolver_version']}",
+    }
+
+
+def _describe_run(run: RunRecord) -> Run:
+    return Run(
+        run_id=run.run_id,
+        status=run.status,
+        who=getattr(run, "who", None),
+        started_at=_format(run.started_at) or "",
+        finished_at=_format(run.finished_at),
+        published_at=_format(run.published_at),
+        project_version=run.project_version,
+        attempt=run.attempt,
+        snapshot_sha256=run.snapshot_sha256,
+        error=run.error,
+    )
+
+
+def _describe_operation(operation: Document) -> Document:
+    keys = ("seq", "type", "name", "rows_affected", "rows_after", "seconds", "computed_with", "joins")
+    return {key: operation.get(key) for key in keys}
+
+
+def _describe_publication(run: RunRecord) -> Document:
+    outputs = (run.report or {}).get("outputs") or ()
+    return {
+        "run_id": run.run_id,
+        "published_at": _format(run.published_at),
+        "who": getattr(run, "who", None),
+        "project_version": run.project_version,
+        "rows": sum(output.get("rows") or 0 for output in outputs),
+        "outputs": [{key: output.get(key) for key in ("seq", "destination", "rows", "totals")} for output in outputs],
+    }
+
+
+def _list_changes(period: PeriodRecord) -> list[Document]:
+    return [
+        {"status": change.status, "who": change.who, "reason": change.reason, "at": _format(change.at)}
+        for change in reversed(period.history)
+    ]
+
+
+def _list_downstream(plan: Plan, work: Work) -> list[Document]:
+    """Return what depends on a period, directly or through others."""
+    reached: dict[Work, Entry] = {}
+    sources = {work}
+    # Entries stand in run order, so that what is between two others is met before the second.
+    for entry in plan.entries:
+        if sources & set(entry.depends_on):
+            sources.add(entry.work)
+            reached[entry.work] = entry
+    return [{"project": found.project, "period": found.period, "state": reached[found].state} for found in reached]
+
+
+def _format(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
