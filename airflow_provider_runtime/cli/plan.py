@@ -1,0 +1,85 @@
+"""The command `airflow-runtime plan`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from airflow_provider_runtime.cli.options import catalog_option, format_option, print_json, project_option
+from airflow_provider_runtime.cli.options import DEFAULT_REGISTRY, registry_option
+from airflow_provider_runtime.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from airflow_provider_runtime.core.planning.stale.plan import Entry, Plan
+
+
+@click.command("plan")
+@catalog_option
+@project_option()
+@click.option("--period", metavar="X[..Y]", help="A period, or the first and the last of several. [default: all due]")
+@registry_option(default=DEFAULT_REGISTRY)
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the plan as JSON to this file.")
+@format_option("text", "json")
+def command(
+    catalog: Path, project: str | None, period: str | None, registry: str, output: Path | None, output_format: str
+) -> None:
+    """Show what is missing or stale, why, and what follows from it; no Spark.
+
+    \b
+    Examples:
+      airflow-runtime plan
+      airflow-runtime plan --project fx-conversion --period 2026-01..2026-06
+      airflow-runtime plan --output plan.json && airflow-runtime run --plan plan.json
+    """
+    from airflow_provider_runtime.core.planning.stale.making import make_plan
+    from airflow_provider_runtime.core.planning.stale.plan import Scope
+    from airflow_provider_runtime.core.registry.sql import open_registry
+
+    opened = open_registry(registry)
+    try:
+        found = make_plan(catalog, opened, Scope(project, period))
+    finally:
+        opened.close()
+    if output is not None:
+        _write(output, found)
+    if output_format == "json":
+        print_json(found.to_document())
+        return
+    _print(found)
+
+
+def _write(path: Path, plan: Plan) -> None:
+    import json
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(plan.to_document(), indent=2) + "\n", encoding="utf-8")
+
+
+def _print(plan: Plan) -> None:
+    rows = [
+        (entry.work.project, entry.work.period, entry.state, _show_status(entry), _show_reasons(entry))
+        for entry in plan.entries
+    ]
+    print_table(("project", "period", "state", "", "why"), rows, empty="no periods are due")
+    chosen = plan.list_to_run()
+    left = [entry for entry in plan.entries if entry.state in ("missing", "stale") and entry.status != "open"]
+    click.echo()
+    click.echo(f"{len(chosen)} to run" + (f", {len(left)} closed or locked" if left else ""))
+    if chosen:
+        click.echo("run them in this order: airflow-runtime plan --output plan.json && airflow-runtime run --plan plan.json")
+
+
+def _show_status(entry: Entry) -> str:
+    return "" if entry.status == "open" else entry.status
+
+
+def _show_reasons(entry: Entry) -> str:
+    return "; ".join(_show_reason(reason.kind, reason.detail, reason.columns) for reason in entry.reasons)
+
+
+def _show_reason(kind: str, detail: str, columns: Sequence[str]) -> str:
+    shown = ", ".join(columns[:8]) + (", …" if len(columns) > 8 else "")
+    return f"{kind}: {detail}" + (f" -> {shown}" if shown and kind != "definition" else "")

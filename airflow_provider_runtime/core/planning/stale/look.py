@@ -1,0 +1,426 @@
+"""Looks at projects and periods, without Spark: what each run was and read, against what is there now."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from functools import cached_property
+
+from airflow_provider_runtime.core.calendar.periods import RANGE_SEPARATOR, PeriodIndex
+from airflow_provider_runtime.core.calendar.run_period import find_strictest, get_project_periods
+from airflow_provider_runtime.core.catalog.definition import Definition
+from airflow_provider_runtime.core.catalog.loader import LoadResult
+from airflow_provider_runtime.core.errors import PeriodError, Problem, RuntimeProviderError, raise_problems
+from airflow_provider_runtime.core.model.period import Period
+from airflow_provider_runtime.core.model.plan import PlanLocation
+from airflow_provider_runtime.core.model.project import Project
+from airflow_provider_runtime.core.model.resolver import CatalogStrategy
+from airflow_provider_runtime.core.planning.check.checked import CheckedProject, TableUse
+from airflow_provider_runtime.core.planning.check.project import ProjectChecks
+from airflow_provider_runtime.core.planning.check.validation import check_needed, explain_missing, list_runnable
+from airflow_provider_runtime.core.planning.resolve.pinning import Pin, add_registered_versions, pin_table
+from airflow_provider_runtime.core.planning.resolve.resolver_choice import ResolverChoice, choose_resolver
+from airflow_provider_runtime.core.planning.resolve.slices import locate_slices
+from airflow_provider_runtime.core.planning.resolve.tables import ResolveContext, resolve_table
+from airflow_provider_runtime.core.planning.stale.changes import DefinitionChange, compare_definitions
+from airflow_provider_runtime.core.planning.stale.past import PastRuns, list_sources
+from airflow_provider_runtime.core.planning.stale.plan import Entry, Plan, Reason, Scope, State, Work, order_entries
+from airflow_provider_runtime.core.planning.stale.signatures import OutputSignature, SourceColumn, sign_outputs
+from airflow_provider_runtime.core.registry.ports import Registry, RunRecord, UsedDefinition
+
+Fingerprint = Callable[[Sequence[PlanLocation]], str | None]
+"""Digest of the files at locations, None where they cannot be listed."""
+ReadDefinition = Callable[[RunRecord], Definition[Project] | None]
+"""The definition that a run was made from, None when its snapshot is out of reach."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """A table that a project reads, as it would be pinned now."""
+
+    use: TableUse
+    pin: Pin
+    choice: ResolverChoice
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """How a report names the table."""
+        return self.use.dataset.model.id, self.use.table.name
+
+    @property
+    def columns(self) -> list[SourceColumn]:
+        """Its columns, and its rows as such."""
+        dataset, table = self.key
+        return [SourceColumn(dataset, table), *(SourceColumn(dataset, table, c.name) for c in self.use.table.columns)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Project:
+    """A project as it is defined now, with what its periods are compared with."""
+
+    definition: Definition[Project]
+    checked: CheckedProject
+    index: PeriodIndex
+    outputs: Mapping[int, OutputSignature]
+    tables: tuple[_Table, ...]
+
+    @property
+    def id(self) -> str:
+        """The project's id."""
+        return self.definition.model.id
+
+    @property
+    def name(self) -> str:
+        """The project's name."""
+        return self.definition.model.name
+
+    def list_affected(self, changed: Iterable[SourceColumn]) -> tuple[str, ...]:
+        """Return the columns of its outputs that depend on source columns."""
+        found = list(changed)
+        return _merge(output.list_affected(found) for output in self.outputs.values())
+
+
+@dataclass
+class Look:
+    """One look at a catalog and a registry; what several projects or periods need is found once."""
+
+    loaded: LoadResult
+    registry: Registry
+    past: PastRuns
+    fingerprint: Fingerprint
+    read_definition: ReadDefinition
+    today: date
+    _entries: dict[Work, Entry] = field(default_factory=dict)
+    _changed: dict[Work, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    """Columns of registered datasets that a run of the period would change, by dataset."""
+    _starts: dict[Work, date] = field(default_factory=dict)
+    _projects: dict[str, _Project] = field(default_factory=dict)
+    _definitions: dict[tuple[str, int, str], DefinitionChange | None] = field(default_factory=dict)
+    _prints: dict[tuple[object, ...], str | None] = field(default_factory=dict)
+
+    def make_plan(self, scope: Scope) -> Plan:
+        """Return the plan of the projects and periods in scope; raise what is wrong with their definitions."""
+        wanted = self._list_wanted(scope)
+        self._check(wanted)
+        found = {project.id: list(self._list_periods(project, scope)) for project in self._projects.values()}
+        if scope.period is not None and not any(found.values()):
+            raise PeriodError(Problem("PERIOD_001", f"no project runs for '{scope.period}'", "see `periods`"))
+        # A project is looked at after those that it reads from.
+        for project in self._order_projects():
+            for period in found[project.id]:
+                self._look_at(project, period)
+        names = {definition.model.name for definition in wanted}
+        chosen = [entry for work, entry in self._entries.items() if work.project in names]
+        return Plan(order_entries(chosen, self._starts), scope)
+
+    # Projects
+
+    def _list_wanted(self, scope: Scope) -> list[Definition[Project]]:
+        if scope.project is None:
+            return [found for found in list_runnable(self.loaded.catalog) if found.model.status == "active"]
+        definition = self.loaded.catalog.find_project(scope.project)
+        if definition is None:
+            raise_problems(explain_missing(self.loaded.catalog, self.loaded, scope.project))
+        assert definition is not None
+        return [definition]
+
+    def _check(self, wanted: Sequence[Definition[Project]]) -> None:
+        """Check the projects, and those that register what they read."""
+        known = add_registered_versions(self.loaded.catalog, wanted, self.registry)
+        checks = ProjectChecks(known)
+        problems: list[Problem] = []
+        for definition in wanted:
+            _, found = check_needed(known, self.loaded, definition, checks)
+            problems += [problem for problem in found if problem.severity == "error"]
+        raise_problems(list(dict.fromkeys(problems)))
+        for checked in checks.list_checked():
+            self._projects[checked.definition.model.id] = self._read_project(checked)
+
+    def _read_project(self, checked: CheckedProject) -> _Project:
+        index = get_project_periods(self.loaded.catalog, checked.definition)
+        tables = tuple(self._read_table(checked, use) for use in _list_used(checked))
+        return _Project(checked.definition, checked, index, sign_outputs(checked), tables)
+
+    def _read_table(self, checked: CheckedProject, use: TableUse) -> _Table:
+        pin = pin_table(use, self.loaded.catalog, self.registry)
+        choice = choose_resolver(self.loaded.catalog, checked.definition, use.dataset.model, use.location)
+        return _Table(use, pin, choice)
+
+    def _order_projects(self) -> list[_Project]:
+        done: dict[str, _Project] = {}
+
+        def place(project: _Project) -> None:
+            for upstream in self._list_upstream(project):
+                if upstream.id not in done and upstream.id != project.id:
+                    place(upstream)
+            done.setdefault(project.id, project)
+
+        for project in self._projects.values():
+            place(project)
+        return list(done.values())
+
+    def _list_upstream(self, project: _Project) -> Iterator[_Project]:
+        for table in project.tables:
+            upstream = self._find_registering(table)
+            if upstream is not None:
+                yield upstream
+
+    def _find_registering(self, table: _Table) -> _Project | None:
+        if not table.pin.is_registered or table.choice.definition is not None:
+            return None
+        registration = self.loaded.catalog.find_registration(table.use.dataset.model.name)
+        return self._projects.get(registration.project.model.id) if registration is not None else None
+
+    # Periods
+
+    def _list_periods(self, project: _Project, scope: Scope) -> Iterator[Period]:
+        index, level = project.index, project.definition.model.level
+        if scope.period is None:
+            yield from self._list_due(project)
+            return
+        first_text, _, last_text = scope.period.partition(RANGE_SEPARATOR)
+        first = index.find_period(first_text.strip())
+        last = index.find_period(last_text.strip()) if last_text else first
+        if first is None or last is None:
+            return
+        holder = index.find_by_date(first.start_date, level)
+        yield from index.iterate(level, holder.start_date if holder else first.start_date, last.end_date)
+
+    def _list_due(self, project: _Project) -> Iterator[Period]:
+        """Yield the periods that were run for, and all that have ended since the first of them or the start date."""
+        index, level = project.index, project.definition.model.level
+        ran = [index.find_period(name, level) for name in self.past.list_periods(project.id)]
+        known = {period.identifier: period for period in ran if period is not None}
+        start = _find_start(project.definition.model)
+        firsts = [period.start_date for period in known.values()] + ([start] if start is not None else [])
+        ended = self._find_last_ended(index, level)
+        if ended is not None:
+            for period in index.iterate(level, min(firsts, default=ended.start_date), ended.start_date):
+                known.setdefault(period.identifier, period)
+        yield from sorted(known.values(), key=lambda period: period.start_date)
+
+    def _find_last_ended(self, index: PeriodIndex, level: str) -> Period | None:
+        current = index.find_by_date(self.today, level)
+        if current is not None:
+            return index.find_previous(current)
+        ended = [period for period in index.iterate(level, date.min, self.today) if period.end_date < self.today]
+        return ended[-1] if ended else None
+
+    # One project's period
+
+    def _look_at(self, project: _Project, period: Period) -> None:
+        work = Work(project.name, period.identifier)
+        key = (project.id, period.identifier)
+        latest, published = self.past.latest.get(key), self.past.published.get(key)
+        depends_on = tuple(dict.fromkeys(self._list_dependencies(project, period)))
+        prints = {table.key: self._take_fingerprint(project, table, period) for table in project.tables}
+        reasons = () if published is None else tuple(self._list_reasons(project, period, published, prints, depends_on))
+        status = find_strictest(project.index, period, self._statuses).status
+        state = _find_state(latest, published, reasons)
+        basis = [
+            project.definition.digest,
+            None if latest is None else [latest.snapshot_sha256, latest.status, latest.attempt],
+            None if published is None else [published.snapshot_sha256, str(published.published_at)],
+            [[*table.key, table.pin.version, prints[table.key]] for table in project.tables],
+            status,
+        ]
+        self._starts[work] = period.start_date
+        self._entries[work] = Entry(work, state, status, reasons, depends_on, _hash(basis))
+
+    @cached_property
+    def _statuses(self) -> Statuses:
+        return Statuses(self.registry)
+
+    def _list_dependencies(self, project: _Project, period: Period) -> Iterator[Work]:
+        for upstream in self._list_upstream(project):
+            for found in _list_periods_of(project.index, period, upstream.definition.model.level):
+                yield Work(upstream.name, found.identifier)
+
+    def _list_reasons(
+        self,
+        project: _Project,
+        period: Period,
+        run: RunRecord,
+        prints: Mapping[tuple[str, str], str | None],
+        depends_on: Sequence[Work],
+    ) -> Iterator[Reason]:
+        own: list[Reason] = [*self._list_definition_reasons(project, run)]
+        own += self._list_table_reasons(project, run, prints)
+        changed = self._list_registered_changes(project, run, own)
+        for reason in self._list_upstream_reasons(project, depends_on):
+            own.append(reason)
+            for dataset, columns in self._list_affected_datasets(project, reason.columns).items():
+                changed[dataset] = _merge([changed.get(dataset, ()), columns])
+        self._changed[Work(project.name, period.identifier)] = changed
+        yield from own
+
+    def _list_definition_reasons(self, project: _Project, run: RunRecord) -> Iterator[Reason]:
+        change = self._compare_definition(project, run)
+        if change is None or not change.outputs:
+            return
+        where = "; ".join(f"output {found.seq}: {', '.join(found.columns)}" for found in change.outputs)
+        versions = f"version {run.project_version} to {project.definition.model.version}"
+        detail = f"{versions}: {', '.join(change.operations) or 'what it reads'} ({where})"
+        yield Reason("definition", detail, _merge(found.columns for found in change.outputs))
+
+    def _compare_definition(self, project: _Project, run: RunRecord) -> DefinitionChange | None:
+        key = (project.id, run.project_version, project.definition.digest)
+        if key not in self._definitions:
+            before = self._find_definition(project, run)
+            if before is None or before.digest == project.definition.digest:
+                self._definitions[key] = None
+            else:
+                known = add_registered_versions(self.loaded.catalog, [before], self.registry)
+                checked = ProjectChecks(known).check(before)
+                self._definitions[key] = compare_definitions(checked, project.checked) if checked.ok else None
+        return self._definitions[key]
+
+    def _find_definition(self, project: _Project, run: RunRecord) -> Definition[Project] | None:
+        if run.project_version != project.definition.model.version:
+            found = self.loaded.catalog.find_project(project.id, run.project_version)
+            if found is not None:
+                return found
+        elif not self._has_changed(project):
+            return None
+        return self.read_definition(run)
+
+    def _has_changed(self, project: _Project) -> bool:
+        """Return whether the definition was edited under the version that it was run with."""
+        used = UsedDefinition("project", project.id, project.definition.model.version, project.definition.digest)
+        return bool(self.registry.check_definitions((used,)))
+
+    def _list_table_reasons(
+        self, project: _Project, run: RunRecord, prints: Mapping[tuple[str, str], str | None]
+    ) -> Iterator[Reason]:
+        read = {(str(source["dataset_id"]), str(source["table"])): source for source in list_sources(run)}
+        for table in {found.key: found for found in project.tables}.values():
+            source = read.get(table.key)
+            if source is None:
+                continue
+            name, version = table.use.dataset.model.name, table.pin.version
+            columns = project.list_affected(table.columns)
+            now, then = prints[table.key], source.get("fingerprint")
+            has_other_files = now is not None and then is not None and now != then
+            if int(source["version"]) != version and (has_other_files or not table.pin.is_registered):
+                detail = f"dataset '{name}' has version {version}, the run read version {source['version']}"
+                yield Reason("version", detail, columns)
+            elif has_other_files:
+                yield Reason("source", f"the files of '{name}' are not those that the run read", columns)
+
+    def _list_upstream_reasons(self, project: _Project, depends_on: Sequence[Work]) -> Iterator[Reason]:
+        for work in depends_on:
+            entry = self._entries.get(work)
+            if entry is None or not entry.reasons:
+                continue
+            for dataset, names in self._changed.get(work, {}).items():
+                tables = [table for table in project.tables if table.use.dataset.model.name == dataset]
+                changed = [column for table in tables for column in table.columns if column.column in names]
+                rows = [SourceColumn(*table.key) for table in tables if _all_columns_in(table, names)]
+                columns = project.list_affected([*changed, *rows])
+                if columns:
+                    yield Reason("upstream", f"{work.project}, {work.period} is stale", columns)
+
+    def _list_registered_changes(
+        self, project: _Project, run: RunRecord, reasons: Sequence[Reason]
+    ) -> dict[str, tuple[str, ...]]:
+        """Return the columns of the datasets that it registers which a run would change."""
+        change = self._compare_definition(project, run)
+        found = {c.registers: c.columns for c in (change.outputs if change is not None else ()) if c.registers}
+        touched = _merge(reason.columns for reason in reasons if reason.kind != "definition")
+        for dataset, columns in self._list_affected_datasets(project, touched).items():
+            found[dataset] = _merge([found.get(dataset, ()), columns])
+        return found
+
+    def _list_affected_datasets(self, project: _Project, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        return {
+            output.registers: tuple(name for name in output.columns if name in columns)
+            for output in project.outputs.values()
+            if output.registers is not None and not set(columns).isdisjoint(output.columns)
+        }
+
+    # What is there to read
+
+    def _take_fingerprint(self, project: _Project, table: _Table, period: Period) -> str | None:
+        definition = table.choice.definition
+        key = (table.key, table.pin.version, table.choice.id, project.index.calendar_id, period.level, period.identifier)
+        if key not in self._prints:
+            self._prints[key] = None
+            if definition is None or not _asks_elsewhere(definition.model):
+                try:
+                    self._prints[key] = self.fingerprint(self._locate(project, table, period))
+                except RuntimeProviderError:
+                    # Where nothing can be located, a run would tell; there is nothing to compare with.
+                    self._prints[key] = "missing"
+        return self._prints[key]
+
+    def _locate(self, project: _Project, table: _Table, period: Period) -> tuple[PlanLocation, ...]:
+        if table.choice.definition is None:
+            if table.pin.registered is None:
+                return ()
+            return locate_slices(table.pin.registered, project.index, period, table.use.location).locations
+        now = datetime(self.today.year, self.today.month, self.today.day, tzinfo=UTC)
+        context = ResolveContext(self.loaded.catalog, project.name, project.index, period, now)
+        dataset = table.use.dataset.model.model_copy(update={"version": table.pin.version})
+        return resolve_table(context, table.choice.definition, dataset, table.use.table, table.use.location).locations
+
+
+def _list_used(checked: CheckedProject) -> list[TableUse]:
+    """Return the tables that a run reads: lookups only where an expression uses them."""
+    assert checked.input is not None
+    found = {checked.input.key: checked.input}
+    for operation in checked.operations:
+        found.update({join.table.key: join.table for join in operation.joins})
+        if operation.source is not None:
+            found[operation.source.key] = operation.source
+    return list(found.values())
+
+
+def _find_state(latest: RunRecord | None, published: RunRecord | None, reasons: Sequence[Reason]) -> State:
+    if latest is not None and latest.status == "running":
+        return "running"
+    if latest is not None and latest.status == "staged":
+        return "staged"
+    if latest is not None and latest.status in ("failed", "revoked"):
+        return "failed"
+    if published is None:
+        return "missing"
+    return "stale" if reasons else "fresh"
+
+
+def _list_periods_of(index: PeriodIndex, period: Period, level: str) -> tuple[Period, ...]:
+    """Return the periods of another project's level that make up a period, or that it lies in."""
+    if level == period.level or level not in index.levels:
+        return (period,) if level == period.level else ()
+    if index.is_finer(level, period.level):
+        return index.list_children(period, level)
+    parent = index.find_parent(period, level)
+    return (parent,) if parent is not None else ()
+
+
+def _find_start(project: Project) -> date | None:
+    text = project.airflow.start_date if project.airflow is not None else None
+    try:
+        return None if text is None else datetime.fromisoformat(text).date()
+    except ValueError:
+        return None
+
+
+def _asks_elsewhere(resolver: object) -> bool:
+    """Return whether only a service or a class knows where the data are; a plan asks neither."""
+    rules = getattr(resolver, "rules", ())
+    return getattr(resolver, "class_", None) is not None or any(isinstance(r.strategy, CatalogStrategy) for r in rules)
+
+
+def _all_columns_in(table: _Table, names: Sequence[str]) -> bool:
+    return all(column.name in names for column in table.use.table.columns)
+
+
+def _merge(groups: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for group in groups for name in group))
+
+
+def _hash(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, default=str).encode()).hexdigest()

@@ -1,0 +1,61 @@
+"""A plan from a catalog's folder and a registry, and whether a plan still holds."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+from airflow_provider_runtime.core.catalog.definition import Definition
+from airflow_provider_runtime.core.catalog.loader import LoadResult, load_catalog
+from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError, raise_problems
+from airflow_provider_runtime.core.model.project import Project
+from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
+from airflow_provider_runtime.core.planning.stale.files import fingerprint_locations
+from airflow_provider_runtime.core.planning.stale.look import Look
+from airflow_provider_runtime.core.planning.stale.past import collect_past_runs
+from airflow_provider_runtime.core.planning.stale.plan import Plan, Scope
+from airflow_provider_runtime.core.registry.ports import Registry, RunRecord
+
+
+def make_plan(
+    catalog: Path | LoadResult, registry: Registry, scope: Scope | None = None, *, today: date | None = None
+) -> Plan:
+    """Return the state of every project and period in scope."""
+    scope = scope or Scope()
+    loaded = load_catalog(catalog, project=scope.project) if isinstance(catalog, Path) else catalog
+    past = collect_past_runs(registry.list_runs())
+    day = today or datetime.now(UTC).date()
+    return Look(loaded, registry, past, fingerprint_locations, read_definition, day).make_plan(scope)
+
+
+def check_plan(document: Any, catalog: Path | LoadResult, registry: Registry) -> Plan:
+    """Return the plan that a document holds; PLAN_001 when anything has moved since it was made."""
+    if not isinstance(document, dict) or not isinstance(document.get("plan_id"), str):
+        raise_problems([Problem("PLAN_001", "this is not a plan", "make one with `airflow-runtime plan --output FILE`")])
+    scope = document.get("scope") or {}
+    plan = make_plan(catalog, registry, Scope(scope.get("project"), scope.get("period")))
+    if plan.plan_id != document["plan_id"]:
+        raise_problems([Problem("PLAN_001", _describe_move(document, plan), "make a new plan and look at it again")])
+    return plan
+
+
+def _describe_move(document: dict[str, Any], plan: Plan) -> str:
+    before = {(entry["project"], entry["period"]): entry for entry in document.get("entries") or ()}
+    now = {(entry["project"], entry["period"]): entry for entry in plan.to_document()["entries"]}
+    moved = [f"{name}, {period}" for name, period in {**before, **now} if before.get((name, period)) != now.get((name, period))]
+    shown = "; ".join(moved[:8]) + ("; …" if len(moved) > 8 else "")
+    return f"something has moved since the plan was made{f': {shown}' if shown else ' (files, versions or runs)'}"
+
+
+def read_definition(run: RunRecord) -> Definition[Project] | None:
+    """Return the project's definition in a run's snapshot, None when that is out of reach."""
+    if run.snapshot_uri is None:
+        return None
+    try:
+        snapshot = read_snapshot(run.snapshot_uri, run.snapshot_sha256)
+        raw = json.dumps(snapshot.document["project_snapshot"])
+        return Definition.from_model("project", Project.model_validate_json(raw), "<snapshot>")
+    except (RuntimeProviderError, ValueError):
+        return None
