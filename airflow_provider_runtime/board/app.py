@@ -1,0 +1,98 @@
+"""The board's app: every route asks Airflow who is there and what they may do; there are no pages of documentation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fastapi import FastAPI, Query
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+
+from airflow_provider_runtime.board import actions, answers
+from airflow_provider_runtime.board.access import Editor, Reader, User, list_readable, may_edit
+from airflow_provider_runtime.core.errors import RuntimeProviderError
+from airflow_provider_runtime.core.rendering import problem_to_json
+
+PREFIX = "/runtime-board"
+BUNDLE = Path(__file__).parent / "static" / "board.js"
+
+Text = Annotated[str, Field(min_length=1, max_length=2_000)]
+Choice = Annotated[str | None, Query(max_length=200)]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+
+class StatusBody(_Body):
+    """A period's new status, and why."""
+
+    status: Literal["open", "closed", "locked"]
+    reason: Text
+
+
+class OverrideBody(_Body):
+    """A check that may fail, and why."""
+
+    check: Text
+    reason: Text
+
+
+def make_app() -> FastAPI:
+    """Return the app that Airflow mounts."""
+    app = FastAPI(title="airflow-runtime board", docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_exception_handler(RuntimeProviderError, _answer_error)
+
+    @app.get("/static/board.js")
+    def get_bundle(user: User) -> FileResponse:
+        del user
+        return FileResponse(BUNDLE, media_type="text/javascript", headers={"Cache-Control": "no-cache"})
+
+    @app.get("/api/board")
+    def get_board(
+        user: User, calendar: Choice = None, level: Choice = None, year: Choice = None, tag: Choice = None
+    ) -> dict[str, Any]:
+        wanted = answers.Filter(calendar, level, year, tag)
+        return answers.make_board(list_readable(user), wanted, lambda dag_id: may_edit(user, dag_id))
+
+    @app.get("/api/dags/{dag_id}/board")
+    def get_board_of_dag(
+        dag_id: str, user: Reader, calendar: Choice = None, level: Choice = None, year: Choice = None
+    ) -> dict[str, Any]:
+        wanted = answers.Filter(calendar, level, year, None)
+        return answers.make_board({dag_id}, wanted, lambda found: may_edit(user, found))
+
+    @app.get("/api/dags/{dag_id}/periods/{period}")
+    def get_evidence(dag_id: str, period: str, user: Reader) -> dict[str, Any]:
+        return answers.make_evidence(dag_id, period, may_edit=may_edit(user, dag_id))
+
+    @app.get("/api/dags/{dag_id}/runs/{run_id}")
+    def get_evidence_of_run(dag_id: str, run_id: str, user: Reader) -> dict[str, Any]:
+        return answers.make_evidence_of_run(dag_id, run_id, may_edit=may_edit(user, dag_id))
+
+    @app.get("/api/dags/{dag_id}/periods/{period}/evidence.html")
+    def get_evidence_file(dag_id: str, period: str, user: Reader) -> HTMLResponse:
+        del user
+        headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
+        return HTMLResponse(answers.make_evidence_file(dag_id, period), headers=headers)
+
+    @app.post("/api/dags/{dag_id}/periods/{period}/status")
+    def set_status(dag_id: str, period: str, body: StatusBody, user: Editor) -> dict[str, str]:
+        return {"message": actions.set_status(dag_id, period, body.status, body.reason, user.get_name())}
+
+    @app.post("/api/dags/{dag_id}/periods/{period}/overrides")
+    def override_check(dag_id: str, period: str, body: OverrideBody, user: Editor) -> dict[str, str]:
+        return {"message": actions.override_check(dag_id, period, body.check, body.reason, user.get_name())}
+
+    return app
+
+
+def _answer_error(request: Request, error: Exception) -> JSONResponse:
+    """Answer in the words of the command line: what is wrong, and what to do."""
+    del request
+    assert isinstance(error, RuntimeProviderError)
+    shown = [f"{problem.code}: {problem.message}" + (f" ({problem.hint})" if problem.hint else "") for problem in error.problems[:8]]
+    status = 503 if error.retryable else 409
+    return JSONResponse({"detail": "\n".join(shown), "errors": [problem_to_json(p) for p in error.problems[:8]]}, status)
