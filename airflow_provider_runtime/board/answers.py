@@ -186,9 +186,7 @@ def _describe_periods(known: Sequence[_Known], periods: Sequence[Period]) -> lis
     for conn_id, calendar in {(found.dag.runtime_conn_id, found.project.calendar) for found in known}:
         with open_registry(conn_id) as registry:
             records |= {record.period: record for record in registry.list_periods(calendar)}
-    statuses = {
-        entry.work.period: entry.status for found in known for _, entry in found.list_entries()
-    }
+    statuses = {entry.work.period: entry.status for found in known for _, entry in found.list_entries()}
     return [
         {
             "period": period.identifier,

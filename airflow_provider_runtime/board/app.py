@@ -93,6 +93,11 @@ def _answer_error(request: Request, error: Exception) -> JSONResponse:
     """Answer in the words of the command line: what is wrong, and what to do."""
     del request
     assert isinstance(error, RuntimeProviderError)
-    shown = [f"{problem.code}: {problem.message}" + (f" ({problem.hint})" if problem.hint else "") for problem in error.problems[:8]]
+    shown = [
+        f"{problem.code}: {problem.message}" + (f" ({problem.hint})" if problem.hint else "")
+        for problem in error.problems[:8]
+    ]
     status = 503 if error.retryable else 409
-    return JSONResponse({"detail": "\n".join(shown), "errors": [problem_to_json(p) for p in error.problems[:8]]}, status)
+    return JSONResponse(
+        {"detail": "\n".join(shown), "errors": [problem_to_json(p) for p in error.problems[:8]]}, status
+    )

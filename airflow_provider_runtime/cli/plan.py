@@ -69,7 +69,9 @@ def _print(plan: Plan) -> None:
     click.echo()
     click.echo(f"{len(chosen)} to run" + (f", {len(left)} closed or locked" if left else ""))
     if chosen:
-        click.echo("run them in this order: airflow-runtime plan --output plan.json && airflow-runtime run --plan plan.json")
+        click.echo(
+            "run them in this order: airflow-runtime plan --output plan.json && airflow-runtime run --plan plan.json"
+        )
 
 
 def _show_status(entry: Entry) -> str:

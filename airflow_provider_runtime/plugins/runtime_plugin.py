@@ -1,10 +1,11 @@
-"""Registers the timetable, the mappers and the deadline references with Airflow."""
+"""Registers the timetable, the mappers, the deadline references and the board with Airflow."""
 
 from __future__ import annotations
 
 from airflow.plugins_manager import AirflowPlugin
 
 from airflow_provider_runtime.deadlines.references import PeriodEndReference, QueuedReference
+from airflow_provider_runtime.plugins.board_app import list_fastapi_apps, list_react_apps
 from airflow_provider_runtime.timetables.partition_mappers import ChildPeriodsWindow, PeriodMapper
 from airflow_provider_runtime.timetables.period_timetable import PeriodTimetable
 
@@ -18,3 +19,5 @@ class RuntimePlugin(AirflowPlugin):
     partition_mappers = [PeriodMapper]  # noqa: RUF012
     windows = [ChildPeriodsWindow]  # noqa: RUF012
     deadline_references = [PeriodEndReference, QueuedReference]  # noqa: RUF012
+    fastapi_apps = list_fastapi_apps()
+    react_apps = list_react_apps()

@@ -345,7 +345,14 @@ class Look:
 
     def _take_fingerprint(self, project: _Project, table: _Table, period: Period) -> str | None:
         definition = table.choice.definition
-        key = (table.key, table.pin.version, table.choice.id, project.index.calendar_id, period.level, period.identifier)
+        key = (
+            table.key,
+            table.pin.version,
+            table.choice.id,
+            project.index.calendar_id,
+            period.level,
+            period.identifier,
+        )
         if key not in self._prints:
             self._prints[key] = None
             if definition is None or not _asks_elsewhere(definition.model):

@@ -33,7 +33,9 @@ def make_plan(
 def check_plan(document: Any, catalog: Path | LoadResult, registry: Registry) -> Plan:
     """Return the plan that a document holds; PLAN_001 when anything has moved since it was made."""
     if not isinstance(document, dict) or not isinstance(document.get("plan_id"), str):
-        raise_problems([Problem("PLAN_001", "this is not a plan", "make one with `airflow-runtime plan --output FILE`")])
+        raise_problems(
+            [Problem("PLAN_001", "this is not a plan", "make one with `airflow-runtime plan --output FILE`")]
+        )
     scope = document.get("scope") or {}
     plan = make_plan(catalog, registry, Scope(scope.get("project"), scope.get("period")))
     if plan.plan_id != document["plan_id"]:
@@ -44,7 +46,11 @@ def check_plan(document: Any, catalog: Path | LoadResult, registry: Registry) ->
 def _describe_move(document: dict[str, Any], plan: Plan) -> str:
     before = {(entry["project"], entry["period"]): entry for entry in document.get("entries") or ()}
     now = {(entry["project"], entry["period"]): entry for entry in plan.to_document()["entries"]}
-    moved = [f"{name}, {period}" for name, period in {**before, **now} if before.get((name, period)) != now.get((name, period))]
+    moved = [
+        f"{name}, {period}"
+        for name, period in {**before, **now}
+        if before.get((name, period)) != now.get((name, period))
+    ]
     shown = "; ".join(moved[:8]) + ("; …" if len(moved) > 8 else "")
     return f"something has moved since the plan was made{f': {shown}' if shown else ' (files, versions or runs)'}"
 

@@ -29,7 +29,9 @@ def collect_past_runs(runs: Iterable[RunRecord]) -> PastRuns:
         key = (run.project_id, run.period)
         latest.setdefault(key, run)
         known = published.get(key)
-        if run.published_at is not None and (known is None or run.published_at > (known.published_at or run.published_at)):
+        if run.published_at is not None and (
+            known is None or run.published_at > (known.published_at or run.published_at)
+        ):
             published[key] = run
     return PastRuns(latest, published)
 
