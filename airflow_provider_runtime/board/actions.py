@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from airflow_provider_runtime.board.answers import get_known
 from airflow_provider_runtime.board.catalogs import open_registry
-from airflow_provider_runtime.core.calendar.run_period import get_project_periods
 from airflow_provider_runtime.core.errors import CheckError, Problem
 from airflow_provider_runtime.core.model.period import PeriodStatus
+from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods
 
 _DONE: dict[PeriodStatus, str] = {"open": "reopened", "closed": "closed", "locked": "locked"}
 

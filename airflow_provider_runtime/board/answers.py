@@ -14,7 +14,6 @@ from fastapi import HTTPException
 
 from airflow_provider_runtime.board.catalogs import CatalogCache, open_registry
 from airflow_provider_runtime.board.dags import ProjectDag, find_dag_run, list_project_dags
-from airflow_provider_runtime.core.calendar.run_period import get_project_periods
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult
 from airflow_provider_runtime.core.evidence.gather import Evidence, gather_evidence
@@ -22,9 +21,10 @@ from airflow_provider_runtime.core.evidence.page import render_page
 from airflow_provider_runtime.core.model.duration import parse_duration
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.project import Project
+from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods
 from airflow_provider_runtime.core.planning.stale.making import make_plan
 from airflow_provider_runtime.core.planning.stale.plan import Entry, Plan, Scope, Work
-from airflow_provider_runtime.core.registry.ports import PeriodRecord, Registry, RunRecord
+from airflow_provider_runtime.core.registry.ports import PeriodRecord, RunRecord
 from airflow_provider_runtime.hooks.runtime import RuntimeHook
 
 ALL_YEARS = "all"

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
-from airflow_provider_runtime.core.catalog.loader import LoadResult, find_files, load_catalog
+from airflow_provider_runtime.core.catalog.files import find_files
+from airflow_provider_runtime.core.catalog.loader import LoadResult, load_catalog
 from airflow_provider_runtime.core.registry.ports import Registry
 from airflow_provider_runtime.hooks.runtime import RuntimeHook
 

@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from airflow_provider_runtime.cli.options import catalog_option, format_option, print_json, project_option
-from airflow_provider_runtime.cli.options import DEFAULT_REGISTRY, registry_option
+from airflow_provider_runtime.cli.options import (
+    DEFAULT_REGISTRY,
+    catalog_option,
+    format_option,
+    print_json,
+    project_option,
+    registry_option,
+)
 from airflow_provider_runtime.cli.tables import print_table
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The board's app, loaded with the first request: the scheduler and DAG files load plugins too, and never ask for it."""
+"""The board's app, loaded with the first request: the scheduler loads plugins too, and never asks for it."""
 
 from __future__ import annotations
 

@@ -69,17 +69,17 @@ def _check_one(
 
 
 def check_needed(
-    catalog: Catalog, loaded: LoadResult, definition: Definition[Project]
+    catalog: Catalog, loaded: LoadResult, definition: Definition[Project], checks: ProjectChecks | None = None
 ) -> tuple[CheckedProject, tuple[Problem, ...]]:
     """Check a project, and the projects whose registered datasets it reads; `loaded` knows what could not be read."""
-    checks = ProjectChecks(catalog)
+    checks = checks or ProjectChecks(catalog)
     checked = checks.check(definition)
     needed = [problem for found in checks.list_checked() for problem in choose_needed(loaded, found)]
     return checked, _merge([*needed, *(problem for found in checks.list_checked() for problem in found.problems)])
 
 
 def _validate_all(loaded: LoadResult, registry: Registry | None) -> Validation:
-    projects = _list_projects(loaded.catalog)
+    projects = list_runnable(loaded.catalog)
     checks = ProjectChecks(add_registered_versions(loaded.catalog, projects, registry))
     problems = list(loaded.problems)
     for definition in projects:
@@ -104,7 +104,7 @@ def _check_choices(catalog: Catalog, checked: CheckedProject, registry: Registry
     return [*problems, *list_changed(registry, find_used_definitions(catalog, checked, resolvers))]
 
 
-def _list_projects(catalog: Catalog) -> list[Definition[Project]]:
+def list_runnable(catalog: Catalog) -> list[Definition[Project]]:
     """Return the projects that can run: drafts, and of the active versions of a project the highest."""
     found = []
     for definition in catalog.projects.values():

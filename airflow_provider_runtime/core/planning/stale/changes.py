@@ -1,4 +1,4 @@
-"""How two definitions of a project differ: which operations, and by what they compute which columns of which outputs."""
+"""How two definitions of a project differ: in which operations, and in which columns of which outputs."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from functools import cached_property
 
 from airflow_provider_runtime.core.calendar.periods import RANGE_SEPARATOR, PeriodIndex
-from airflow_provider_runtime.core.calendar.run_period import find_strictest, get_project_periods
+from airflow_provider_runtime.core.calendar.run_period import StatusReader, find_strictest
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult
 from airflow_provider_runtime.core.errors import PeriodError, Problem, RuntimeProviderError, raise_problems
@@ -20,16 +20,18 @@ from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.model.resolver import CatalogStrategy
 from airflow_provider_runtime.core.planning.check.checked import CheckedProject, TableUse
 from airflow_provider_runtime.core.planning.check.project import ProjectChecks
+from airflow_provider_runtime.core.planning.check.registered import add_registered_versions
 from airflow_provider_runtime.core.planning.check.validation import check_needed, explain_missing, list_runnable
-from airflow_provider_runtime.core.planning.resolve.pinning import Pin, add_registered_versions, pin_table
 from airflow_provider_runtime.core.planning.resolve.resolver_choice import ResolverChoice, choose_resolver
+from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods
 from airflow_provider_runtime.core.planning.resolve.slices import locate_slices
 from airflow_provider_runtime.core.planning.resolve.tables import ResolveContext, resolve_table
+from airflow_provider_runtime.core.planning.snapshot.pinning import Pin, pin_table
 from airflow_provider_runtime.core.planning.stale.changes import DefinitionChange, compare_definitions
 from airflow_provider_runtime.core.planning.stale.past import PastRuns, list_sources
 from airflow_provider_runtime.core.planning.stale.plan import Entry, Plan, Reason, Scope, State, Work, order_entries
 from airflow_provider_runtime.core.planning.stale.signatures import OutputSignature, SourceColumn, sign_outputs
-from airflow_provider_runtime.core.registry.ports import Registry, RunRecord, UsedDefinition
+from airflow_provider_runtime.core.registry.ports import PeriodRecord, Registry, RunRecord, UsedDefinition
 
 Fingerprint = Callable[[Sequence[PlanLocation]], str | None]
 """Digest of the files at locations, None where they cannot be listed."""
@@ -141,7 +143,7 @@ class Look:
 
     def _read_project(self, checked: CheckedProject) -> _Project:
         index = get_project_periods(self.loaded.catalog, checked.definition)
-        tables = tuple(self._read_table(checked, use) for use in _list_used(checked))
+        tables = tuple(self._read_table(checked, use) for use in checked.read_tables)
         return _Project(checked.definition, checked, index, sign_outputs(checked), tables)
 
     def _read_table(self, checked: CheckedProject, use: TableUse) -> _Table:
@@ -231,8 +233,8 @@ class Look:
         self._entries[work] = Entry(work, state, status, reasons, depends_on, _hash(basis))
 
     @cached_property
-    def _statuses(self) -> Statuses:
-        return Statuses(self.registry)
+    def _statuses(self) -> StatusReader:
+        return _Statuses.read(self.registry)
 
     def _list_dependencies(self, project: _Project, period: Period) -> Iterator[Work]:
         for upstream in self._list_upstream(project):
@@ -374,15 +376,20 @@ class Look:
         return resolve_table(context, table.choice.definition, dataset, table.use.table, table.use.location).locations
 
 
-def _list_used(checked: CheckedProject) -> list[TableUse]:
-    """Return the tables that a run reads: lookups only where an expression uses them."""
-    assert checked.input is not None
-    found = {checked.input.key: checked.input}
-    for operation in checked.operations:
-        found.update({join.table.key: join.table for join in operation.joins})
-        if operation.source is not None:
-            found[operation.source.key] = operation.source
-    return list(found.values())
+@dataclass(frozen=True, slots=True)
+class _Statuses:
+    """All statuses of all calendars, asked for once."""
+
+    records: Mapping[tuple[str, str], PeriodRecord]
+
+    @classmethod
+    def read(cls, registry: Registry) -> _Statuses:
+        """Return what a registry knows now."""
+        return cls({(record.calendar, record.period): record for record in registry.list_periods()})
+
+    def get_period(self, calendar: str, period: str) -> PeriodRecord:
+        """Return the status of a period; open when nobody has set it."""
+        return self.records.get((calendar, period)) or PeriodRecord(calendar, period, "open")
 
 
 def _find_state(latest: RunRecord | None, published: RunRecord | None, reasons: Sequence[Reason]) -> State:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.typed import Typed
+from airflow_provider_runtime.core.model.dataset import list_temporal_columns
 from airflow_provider_runtime.core.model.operation import OutputOperation
 from airflow_provider_runtime.core.planning.check.checked import (
     CheckedOperation,
@@ -20,7 +21,6 @@ from airflow_provider_runtime.core.planning.check.checked import (
     TableUse,
 )
 from airflow_provider_runtime.core.planning.check.origins import INPUT, Origins, find_origins
-from airflow_provider_runtime.core.planning.check.system_columns import list_temporal_columns
 
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 """Conditions on where rows come from do not depend on the time of a run."""
