@@ -12,7 +12,8 @@ BASE = """
 - {seq: 10, name: Net, type: update, selector: 'status = "open"',
    arguments: {assignments: [{column: net, expression: amount * 2}, {column: units, expression: quantity + 1}]}}
 - {seq: 20, name: Sum, type: aggregate, selector: _operation_seq = 0,
-   arguments: {group_by: [region], aggregations: [{column: total, expression: SUM(net)}, {column: n, expression: COUNT(*)}]}}
+   arguments: {group_by: [region],
+     aggregations: [{column: total, expression: SUM(net)}, {column: n, expression: COUNT(*)}]}}
 - {seq: 30, name: Lines, type: output, selector: _operation_seq = 0,
    arguments: {destination: {datasource_id: lake, table: lines}, columns: [order_id, net, units]}}
 - {seq: 40, name: Totals, type: output, selector: _operation_seq = 20,
@@ -36,7 +37,8 @@ def check(operations: str):
         ("name: Net", "name: Gross", [], {}),
         ("amount * 2", "amount  *  2", ["operation 10 'Net' changed"], {}),
         ('status = "open"', 'status = "new"', ["operation 10 'Net' changed"], {30: ("net", "units"), 40: ("total",)}),
-        ("group_by: [region]", "group_by: [region, status]", ["operation 20 'Sum' changed"], {40: ("region", "total", "n")}),
+        ("group_by: [region]", "group_by: [region, status]", ["operation 20 'Sum' changed"],
+         {40: ("region", "total", "n")}),
         ("SUM(net)", "MAX_AGG(net)", ["operation 20 'Sum' changed"], {40: ("total",)}),
         ("table: totals", "table: sums", ["operation 40 'Totals' changed"], {40: ("region", "total", "n")}),
         ("columns: [region, total, n]", "columns: [region, n]", ["operation 40 'Totals' changed"], {40: ("total",)}),
