@@ -17,6 +17,7 @@ COMMANDS: dict[str, str] = {
     "validate": "Check definitions, without Spark and without data.",
     "explain": "Show each operation's Spark SQL, schema and lineage.",
     "resolve": "Pin versions and locations into a snapshot.",
+    "plan": "Show what is missing or stale, why, and what follows from it.",
     "run": "Run a project for one period or several.",
     "test": "Run scenario files.",
     "periods": "Show periods; close, lock or reopen them.",

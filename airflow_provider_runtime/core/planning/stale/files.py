@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from spark_jobs.contract.plan import Location
+from airflow_provider_runtime.core.model.plan import PlanLocation as Location
 
 from airflow_provider_runtime.core.planning.resolve.locations import unescape_pattern
 from spark_jobs.contract.fingerprints import FileState, take_fingerprint

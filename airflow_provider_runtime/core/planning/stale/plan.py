@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from graphlib import TopologicalSorter
+from heapq import heappop, heappush
 from typing import Any, Literal
 
 from airflow_provider_runtime.core.model.period import PeriodStatus
@@ -99,9 +100,12 @@ def order_entries(entries: Iterable[Entry], starts: Mapping[Work, date]) -> tupl
     by_work = {entry.work: entry for entry in entries}
     sorter = TopologicalSorter({work: set(entry.depends_on) & by_work.keys() for work, entry in by_work.items()})
     sorter.prepare()
+    ready: list[tuple[date, Work]] = []
     ordered: list[Entry] = []
     while sorter.is_active():
-        ready = sorted(sorter.get_ready(), key=lambda work: (starts[work], work))
-        ordered += [by_work[work] for work in ready]
-        sorter.done(*ready)
+        for work in sorter.get_ready():
+            heappush(ready, (starts[work], work))
+        _, first = heappop(ready)
+        ordered.append(by_work[first])
+        sorter.done(first)
     return tuple(ordered)
