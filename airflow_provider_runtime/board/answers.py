@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,16 +16,19 @@ from airflow_provider_runtime.board.catalogs import CatalogCache, open_registry
 from airflow_provider_runtime.board.dags import ProjectDag, find_dag_run, list_project_dags
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult
+from airflow_provider_runtime.core.errors import RuntimeProviderError
 from airflow_provider_runtime.core.evidence.gather import Evidence, gather_evidence
 from airflow_provider_runtime.core.evidence.page import render_page
 from airflow_provider_runtime.core.model.duration import parse_duration
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods
+from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
 from airflow_provider_runtime.core.planning.stale.making import make_plan
 from airflow_provider_runtime.core.planning.stale.plan import Entry, Plan, Scope, Work
 from airflow_provider_runtime.core.registry.ports import PeriodRecord, RunRecord
 from airflow_provider_runtime.hooks.runtime import RuntimeHook
+from spark_jobs.contract.snapshot import Snapshot
 
 ALL_YEARS = "all"
 _catalogs = CatalogCache()
@@ -140,13 +143,10 @@ def _gather(known: _Known, period: str) -> tuple[Evidence, RunRecord | None]:
     index.get_period(period, project.level)
     storage = RuntimeHook(known.dag.runtime_conn_id).storage
 
-    def find_snapshot(run: RunRecord) -> Mapping[str, Any] | None:
-        from airflow_provider_runtime.core.errors import RuntimeProviderError
-        from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
-
+    def find_snapshot(run: RunRecord) -> Snapshot | None:
         shown.append(run)
         try:
-            return read_snapshot(run.snapshot_uri or "", run.snapshot_sha256, storage).document
+            return read_snapshot(run.snapshot_uri or "", run.snapshot_sha256, storage)
         except RuntimeProviderError:
             return None
 

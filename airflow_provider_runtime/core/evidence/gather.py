@@ -9,9 +9,10 @@ from typing import Any
 
 from airflow_provider_runtime.core.planning.stale.plan import Entry, Plan, Work
 from airflow_provider_runtime.core.registry.ports import PeriodRecord, Registry, RunRecord
+from spark_jobs.contract.snapshot import DatasetPin, Snapshot
 
 Document = Mapping[str, Any]
-FindSnapshot = Callable[[RunRecord], Document | None]
+FindSnapshot = Callable[[RunRecord], Snapshot | None]
 """Returns a run's snapshot, None when it is out of reach."""
 MOST_IN_HISTORY = 50
 
@@ -83,7 +84,7 @@ def gather_evidence(
         reasons=[asdict(reason) for reason in entry.reasons] if entry is not None else [],
         run=_describe_run(shown) if shown is not None else None,
         project_version=shown.project_version if shown is not None else None,
-        as_of=str(snapshot["as_of"]) if snapshot is not None else None,
+        as_of=snapshot.as_of.isoformat() if snapshot is not None else None,
         pins=list_pins(snapshot) if snapshot is not None else [],
         sources=report.get("sources") or [],
         operations=[_describe_operation(item) for item in report.get("operations") or ()],
@@ -104,30 +105,37 @@ def find_published(runs: Iterable[RunRecord]) -> RunRecord | None:
     return max(published, key=lambda run: run.published_at or run.started_at, default=None)
 
 
-def list_pins(snapshot: Document) -> list[Document]:
+def list_pins(snapshot: Snapshot) -> list[Document]:
     """Return which version of which dataset a snapshot reads for what, and through which resolver."""
-    resolved = snapshot["resolver_snapshot"]
-    names = {
-        table["dataset_id"]: snapshot["plan"].get("settings", {}).get("trace", {}).get(key, {}).get("dataset")
-        for key, table in snapshot["plan"]["tables"].items()
-    }
-    pins = [_describe_pin("input", resolved, names, prefix="input_")]
-    for role in ("lookup", "join", "append", "check"):
-        pins += [_describe_pin(role, found, names) for found in resolved.get(f"{role}_datasets") or ()]
-    return pins
+    pins = snapshot.resolver_snapshot
+    names = _name_datasets(snapshot)
+    first = DatasetPin(
+        dataset_id=pins.input_dataset_id,
+        dataset_version=pins.input_dataset_version,
+        resolver_id=pins.resolver_id,
+        resolver_version=pins.resolver_version,
+        resolver_source=pins.resolver_source,
+    )
+    used: list[tuple[str, DatasetPin]] = [("input", first)]
+    used += [(f"lookup {pin.alias}", pin) for pin in pins.lookup_datasets]
+    used += [(f"join {pin.alias} of operation {pin.operation_seq}", pin) for pin in pins.join_datasets]
+    used += [(f"append of operation {pin.operation_seq}", pin) for pin in pins.append_datasets]
+    used += [(f"check {pin.check}", pin) for pin in pins.check_datasets]
+    return [
+        {
+            "used_by": used_by,
+            "dataset": names.get(pin.dataset_id, pin.dataset_id),
+            "version": pin.dataset_version,
+            "resolver": f"{pin.resolver_id} version {pin.resolver_version}",
+        }
+        for used_by, pin in used
+    ]
 
 
-def _describe_pin(role: str, pin: Document, names: Mapping[str, str | None], prefix: str = "") -> Document:
-    dataset = str(pin[f"{prefix}dataset_id"])
-    seq = pin.get("operation_seq")
-    used_by = " ".join(text for text in (role, f"of operation {seq}" if seq else "", pin.get("alias")) if text)
-    return {
-        "used_by": used_by,
-        "dataset": names.get(dataset) or dataset,
-        "version": pin[f"{prefix}dataset_version"],
-        "table_version": pin.get("table_version"),
-        "resolver": f"{pin['resolver_id']} version {pin['resolver_version']}",
-    }
+def _name_datasets(snapshot: Snapshot) -> dict[str, str]:
+    """Return the names of datasets by id: the id of a registered one is computed, and means nothing to people."""
+    trace = snapshot.plan.settings.trace
+    return {table.dataset_id: trace[key].dataset for key, table in snapshot.plan.tables.items() if key in trace}
 
 
 def _describe_run(run: RunRecord) -> Run:

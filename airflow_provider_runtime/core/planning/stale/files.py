@@ -6,12 +6,10 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from airflow_provider_runtime.core.model.plan import PlanLocation as Location
-
-from airflow_provider_runtime.core.planning.resolve.locations import unescape_pattern
+from spark_jobs.contract.addresses import find_local_path, unescape_pattern
 from spark_jobs.contract.fingerprints import FileState, take_fingerprint
+from spark_jobs.contract.plan import Location
 
 _UNESCAPED_MAGIC = re.compile(r"(?<!\\)[][{}*?]")
 
@@ -33,12 +31,11 @@ def list_files(location: Location) -> list[FileState] | None:
         return None
     if _UNESCAPED_MAGIC.search(location.uri):
         return None
-    uri = unescape_pattern(location.uri)
-    if urlsplit(uri).scheme not in ("", "file"):
+    path = find_local_path(unescape_pattern(location.uri))
+    if path is None:
         return None
-    path = Path(re.sub(r"^file:/*", "/", uri))
     try:
-        return sorted(_walk(path), key=lambda state: state.path)
+        return sorted(_walk(Path(path)))
     except OSError:
         return None
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from functools import cached_property
 
 from airflow_provider_runtime.core.calendar.periods import RANGE_SEPARATOR, PeriodIndex
@@ -15,7 +15,6 @@ from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult
 from airflow_provider_runtime.core.errors import PeriodError, Problem, RuntimeProviderError, raise_problems
 from airflow_provider_runtime.core.model.period import Period
-from airflow_provider_runtime.core.model.plan import PlanLocation
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.model.resolver import CatalogStrategy
 from airflow_provider_runtime.core.planning.check.checked import CheckedProject, TableUse
@@ -31,10 +30,13 @@ from airflow_provider_runtime.core.planning.stale.changes import DefinitionChang
 from airflow_provider_runtime.core.planning.stale.past import PastRuns, list_sources
 from airflow_provider_runtime.core.planning.stale.plan import Entry, Plan, Reason, Scope, State, Work, order_entries
 from airflow_provider_runtime.core.planning.stale.signatures import OutputSignature, SourceColumn, sign_outputs
-from airflow_provider_runtime.core.registry.ports import PeriodRecord, Registry, RunRecord, UsedDefinition
+from airflow_provider_runtime.core.registry.ports import PeriodRecord, Registry, RunRecord
+from spark_jobs.contract.plan import Location, UsedDefinition
 
-Fingerprint = Callable[[Sequence[PlanLocation]], str | None]
+Fingerprint = Callable[[Sequence[Location]], str | None]
 """Digest of the files at locations, None where they cannot be listed."""
+_STATES: dict[str, State] = {"running": "running", "staged": "staged", "failed": "failed", "revoked": "failed"}
+"""The states that the latest run alone decides."""
 ReadDefinition = Callable[[RunRecord], Definition[Project] | None]
 """The definition that a run was made from, None when its snapshot is out of reach."""
 
@@ -94,7 +96,7 @@ class Look:
     past: PastRuns
     fingerprint: Fingerprint
     read_definition: ReadDefinition
-    today: date
+    scope: Scope
     _entries: dict[Work, Entry] = field(default_factory=dict)
     _changed: dict[Work, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     """Columns of registered datasets that a run of the period would change, by dataset."""
@@ -103,8 +105,9 @@ class Look:
     _definitions: dict[tuple[str, int, str], DefinitionChange | None] = field(default_factory=dict)
     _prints: dict[tuple[object, ...], str | None] = field(default_factory=dict)
 
-    def make_plan(self, scope: Scope) -> Plan:
+    def make_plan(self) -> Plan:
         """Return the plan of the projects and periods in scope; raise what is wrong with their definitions."""
+        scope = self.scope
         wanted = self._list_wanted(scope)
         self._check(wanted)
         found = {project.id: list(self._list_periods(project, scope)) for project in self._projects.values()}
@@ -205,10 +208,12 @@ class Look:
         yield from sorted(known.values(), key=lambda period: period.start_date)
 
     def _find_last_ended(self, index: PeriodIndex, level: str) -> Period | None:
-        current = index.find_by_date(self.today, level)
+        current = index.find_by_date(self.scope.today, level)
         if current is not None:
             return index.find_previous(current)
-        ended = [period for period in index.iterate(level, date.min, self.today) if period.end_date < self.today]
+        ended = [
+            period for period in index.iterate(level, date.min, self.scope.today) if period.end_date < self.scope.today
+        ]
         return ended[-1] if ended else None
 
     # One project's period
@@ -365,12 +370,12 @@ class Look:
                     self._prints[key] = "missing"
         return self._prints[key]
 
-    def _locate(self, project: _Project, table: _Table, period: Period) -> tuple[PlanLocation, ...]:
+    def _locate(self, project: _Project, table: _Table, period: Period) -> tuple[Location, ...]:
         if table.choice.definition is None:
             if table.pin.registered is None:
                 return ()
             return locate_slices(table.pin.registered, project.index, period, table.use.location).locations
-        now = datetime(self.today.year, self.today.month, self.today.day, tzinfo=UTC)
+        now = datetime.combine(self.scope.today, time(), UTC)
         context = ResolveContext(self.loaded.catalog, project.name, project.index, period, now)
         dataset = table.use.dataset.model.model_copy(update={"version": table.pin.version})
         return resolve_table(context, table.choice.definition, dataset, table.use.table, table.use.location).locations
@@ -393,12 +398,8 @@ class _Statuses:
 
 
 def _find_state(latest: RunRecord | None, published: RunRecord | None, reasons: Sequence[Reason]) -> State:
-    if latest is not None and latest.status == "running":
-        return "running"
-    if latest is not None and latest.status == "staged":
-        return "staged"
-    if latest is not None and latest.status in ("failed", "revoked"):
-        return "failed"
+    if latest is not None and latest.status in _STATES:
+        return _STATES[latest.status]
     if published is None:
         return "missing"
     return "stale" if reasons else "fresh"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult, load_catalog
-from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError, raise_problems
+from airflow_provider_runtime.core.errors import PlanError, Problem, RuntimeProviderError
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
 from airflow_provider_runtime.core.planning.stale.files import fingerprint_locations
@@ -19,27 +19,27 @@ from airflow_provider_runtime.core.planning.stale.plan import Plan, Scope
 from airflow_provider_runtime.core.registry.ports import Registry, RunRecord
 
 
-def make_plan(
-    catalog: Path | LoadResult, registry: Registry, scope: Scope | None = None, *, today: date | None = None
-) -> Plan:
+def make_plan(catalog: Path | LoadResult, registry: Registry, scope: Scope | None = None) -> Plan:
     """Return the state of every project and period in scope."""
     scope = scope or Scope()
     loaded = load_catalog(catalog, project=scope.project) if isinstance(catalog, Path) else catalog
     past = collect_past_runs(registry.list_runs())
-    day = today or datetime.now(UTC).date()
-    return Look(loaded, registry, past, fingerprint_locations, read_definition, day).make_plan(scope)
+    return Look(loaded, registry, past, fingerprint_locations, read_definition, scope).make_plan()
 
 
 def check_plan(document: Any, catalog: Path | LoadResult, registry: Registry) -> Plan:
     """Return the plan that a document holds; PLAN_001 when anything has moved since it was made."""
-    if not isinstance(document, dict) or not isinstance(document.get("plan_id"), str):
-        raise_problems(
-            [Problem("PLAN_001", "this is not a plan", "make one with `airflow-runtime plan --output FILE`")]
+    try:
+        scope = Scope(
+            document["scope"]["project"], document["scope"]["period"], date.fromisoformat(document["scope"]["today"])
         )
-    scope = document.get("scope") or {}
-    plan = make_plan(catalog, registry, Scope(scope.get("project"), scope.get("period")))
-    if plan.plan_id != document["plan_id"]:
-        raise_problems([Problem("PLAN_001", _describe_move(document, plan), "make a new plan and look at it again")])
+        plan_id = str(document["plan_id"])
+    except (KeyError, TypeError, ValueError):
+        hint = "make one with `airflow-runtime plan --output FILE`"
+        raise PlanError(Problem("PLAN_001", "this is not a plan", hint)) from None
+    plan = make_plan(catalog, registry, scope)
+    if plan.plan_id != plan_id:
+        raise PlanError(Problem("PLAN_001", _describe_move(document, plan), "make a new plan and look at it again"))
     return plan
 
 
@@ -61,7 +61,7 @@ def read_definition(run: RunRecord) -> Definition[Project] | None:
         return None
     try:
         snapshot = read_snapshot(run.snapshot_uri, run.snapshot_sha256)
-        raw = json.dumps(snapshot.document["project_snapshot"])
+        raw = json.dumps(snapshot.project_snapshot)
         return Definition.from_model("project", Project.model_validate_json(raw), "<snapshot>")
     except (RuntimeProviderError, ValueError):
         return None

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import UTC, date, datetime
 from graphlib import TopologicalSorter
 from heapq import heappop, heappush
 from typing import Any, Literal
@@ -54,6 +54,8 @@ class Scope:
 
     project: str | None = None
     period: str | None = None
+    today: date = field(default_factory=lambda: datetime.now(UTC).date())
+    """Decides which periods are due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,11 @@ class Plan:
         """Return the plan as JSON."""
         return {
             "plan_id": self.plan_id,
-            "scope": {"project": self.scope.project, "period": self.scope.period},
+            "scope": {
+                "project": self.scope.project,
+                "period": self.scope.period,
+                "today": self.scope.today.isoformat(),
+            },
             "entries": [_describe(entry) for entry in self.entries],
         }
 
