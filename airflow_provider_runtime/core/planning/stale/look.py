@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from functools import cached_property
 
-from airflow_provider_runtime.core.calendar.periods import RANGE_SEPARATOR, PeriodIndex
 from airflow_provider_runtime.core.calendar.run_period import StatusReader, find_strictest
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult
@@ -21,15 +20,17 @@ from airflow_provider_runtime.core.planning.check.checked import CheckedProject,
 from airflow_provider_runtime.core.planning.check.project import ProjectChecks
 from airflow_provider_runtime.core.planning.check.registered import add_registered_versions
 from airflow_provider_runtime.core.planning.check.validation import check_needed, explain_missing, list_runnable
-from airflow_provider_runtime.core.planning.resolve.resolver_choice import ResolverChoice, choose_resolver
+from airflow_provider_runtime.core.planning.resolve.resolver_choice import choose_resolver
 from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods
 from airflow_provider_runtime.core.planning.resolve.slices import locate_slices
 from airflow_provider_runtime.core.planning.resolve.tables import ResolveContext, resolve_table
-from airflow_provider_runtime.core.planning.snapshot.pinning import Pin, pin_table
+from airflow_provider_runtime.core.planning.snapshot.pinning import pin_table
 from airflow_provider_runtime.core.planning.stale.changes import DefinitionChange, compare_definitions
+from airflow_provider_runtime.core.planning.stale.compared import ComparedProject, ComparedTable, merge_names
+from airflow_provider_runtime.core.planning.stale.due import find_start, list_due, list_in_range, list_periods_at
 from airflow_provider_runtime.core.planning.stale.past import PastRuns, list_sources
 from airflow_provider_runtime.core.planning.stale.plan import Entry, Plan, Reason, Scope, State, Work, order_entries
-from airflow_provider_runtime.core.planning.stale.signatures import OutputSignature, SourceColumn, sign_outputs
+from airflow_provider_runtime.core.planning.stale.signatures import SourceColumn, sign_outputs
 from airflow_provider_runtime.core.registry.ports import PeriodRecord, Registry, RunRecord
 from spark_jobs.contract.plan import Location, UsedDefinition
 
@@ -39,52 +40,6 @@ _STATES: dict[str, State] = {"running": "running", "staged": "staged", "failed":
 """The states that the latest run alone decides."""
 ReadDefinition = Callable[[RunRecord], Definition[Project] | None]
 """The definition that a run was made from, None when its snapshot is out of reach."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """A table that a project reads, as it would be pinned now."""
-
-    use: TableUse
-    pin: Pin
-    choice: ResolverChoice
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """How a report names the table."""
-        return self.use.dataset.model.id, self.use.table.name
-
-    @property
-    def columns(self) -> list[SourceColumn]:
-        """Its columns, and its rows as such."""
-        dataset, table = self.key
-        return [SourceColumn(dataset, table), *(SourceColumn(dataset, table, c.name) for c in self.use.table.columns)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Project:
-    """A project as it is defined now, with what its periods are compared with."""
-
-    definition: Definition[Project]
-    checked: CheckedProject
-    index: PeriodIndex
-    outputs: Mapping[int, OutputSignature]
-    tables: tuple[_Table, ...]
-
-    @property
-    def id(self) -> str:
-        """The project's id."""
-        return self.definition.model.id
-
-    @property
-    def name(self) -> str:
-        """The project's name."""
-        return self.definition.model.name
-
-    def list_affected(self, changed: Iterable[SourceColumn]) -> tuple[str, ...]:
-        """Return the columns of its outputs that depend on source columns."""
-        found = list(changed)
-        return _merge(output.list_affected(found) for output in self.outputs.values())
 
 
 @dataclass
@@ -101,7 +56,7 @@ class Look:
     _changed: dict[Work, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     """Columns of registered datasets that a run of the period would change, by dataset."""
     _starts: dict[Work, date] = field(default_factory=dict)
-    _projects: dict[str, _Project] = field(default_factory=dict)
+    _projects: dict[str, ComparedProject] = field(default_factory=dict)
     _definitions: dict[tuple[str, int, str], DefinitionChange | None] = field(default_factory=dict)
     _prints: dict[tuple[object, ...], str | None] = field(default_factory=dict)
 
@@ -110,7 +65,7 @@ class Look:
         scope = self.scope
         wanted = self._list_wanted(scope)
         self._check(wanted)
-        found = {project.id: list(self._list_periods(project, scope)) for project in self._projects.values()}
+        found = {project.id: list(self._list_periods(project)) for project in self._projects.values()}
         if scope.period is not None and not any(found.values()):
             raise PeriodError(Problem("PERIOD_001", f"no project runs for '{scope.period}'", "see `periods`"))
         # A project is looked at after those that it reads from.
@@ -144,20 +99,20 @@ class Look:
         for checked in checks.list_checked():
             self._projects[checked.definition.model.id] = self._read_project(checked)
 
-    def _read_project(self, checked: CheckedProject) -> _Project:
+    def _read_project(self, checked: CheckedProject) -> ComparedProject:
         index = get_project_periods(self.loaded.catalog, checked.definition)
         tables = tuple(self._read_table(checked, use) for use in checked.read_tables)
-        return _Project(checked.definition, checked, index, sign_outputs(checked), tables)
+        return ComparedProject(checked.definition, checked, index, sign_outputs(checked), tables)
 
-    def _read_table(self, checked: CheckedProject, use: TableUse) -> _Table:
+    def _read_table(self, checked: CheckedProject, use: TableUse) -> ComparedTable:
         pin = pin_table(use, self.loaded.catalog, self.registry)
         choice = choose_resolver(self.loaded.catalog, checked.definition, use.dataset.model, use.location)
-        return _Table(use, pin, choice)
+        return ComparedTable(use, pin, choice)
 
-    def _order_projects(self) -> list[_Project]:
-        done: dict[str, _Project] = {}
+    def _order_projects(self) -> list[ComparedProject]:
+        done: dict[str, ComparedProject] = {}
 
-        def place(project: _Project) -> None:
+        def place(project: ComparedProject) -> None:
             for upstream in self._list_upstream(project):
                 if upstream.id not in done and upstream.id != project.id:
                     place(upstream)
@@ -167,13 +122,13 @@ class Look:
             place(project)
         return list(done.values())
 
-    def _list_upstream(self, project: _Project) -> Iterator[_Project]:
+    def _list_upstream(self, project: ComparedProject) -> Iterator[ComparedProject]:
         for table in project.tables:
             upstream = self._find_registering(table)
             if upstream is not None:
                 yield upstream
 
-    def _find_registering(self, table: _Table) -> _Project | None:
+    def _find_registering(self, table: ComparedTable) -> ComparedProject | None:
         if not table.pin.is_registered or table.choice.definition is not None:
             return None
         registration = self.loaded.catalog.find_registration(table.use.dataset.model.name)
@@ -181,44 +136,16 @@ class Look:
 
     # Periods
 
-    def _list_periods(self, project: _Project, scope: Scope) -> Iterator[Period]:
-        index, level = project.index, project.definition.model.level
-        if scope.period is None:
-            yield from self._list_due(project)
-            return
-        first_text, _, last_text = scope.period.partition(RANGE_SEPARATOR)
-        first = index.find_period(first_text.strip())
-        last = index.find_period(last_text.strip()) if last_text else first
-        if first is None or last is None:
-            return
-        holder = index.find_by_date(first.start_date, level)
-        yield from index.iterate(level, holder.start_date if holder else first.start_date, last.end_date)
-
-    def _list_due(self, project: _Project) -> Iterator[Period]:
-        """Yield the periods that were run for, and all that have ended since the first of them or the start date."""
-        index, level = project.index, project.definition.model.level
-        ran = [index.find_period(name, level) for name in self.past.list_periods(project.id)]
-        known = {period.identifier: period for period in ran if period is not None}
-        start = _find_start(project.definition.model)
-        firsts = [period.start_date for period in known.values()] + ([start] if start is not None else [])
-        ended = self._find_last_ended(index, level)
-        if ended is not None:
-            for period in index.iterate(level, min(firsts, default=ended.start_date), ended.start_date):
-                known.setdefault(period.identifier, period)
-        yield from sorted(known.values(), key=lambda period: period.start_date)
-
-    def _find_last_ended(self, index: PeriodIndex, level: str) -> Period | None:
-        current = index.find_by_date(self.scope.today, level)
-        if current is not None:
-            return index.find_previous(current)
-        ended = [
-            period for period in index.iterate(level, date.min, self.scope.today) if period.end_date < self.scope.today
-        ]
-        return ended[-1] if ended else None
+    def _list_periods(self, project: ComparedProject) -> Iterator[Period]:
+        level = project.definition.model.level
+        if self.scope.period is not None:
+            return list_in_range(project.index, level, self.scope.period)
+        ran = self.past.list_periods(project.id)
+        return list_due(project.index, level, ran, find_start(project.definition.model), self.scope.today)
 
     # One project's period
 
-    def _look_at(self, project: _Project, period: Period) -> None:
+    def _look_at(self, project: ComparedProject, period: Period) -> None:
         work = Work(project.name, period.identifier)
         key = (project.id, period.identifier)
         latest, published = self.past.latest.get(key), self.past.published.get(key)
@@ -241,14 +168,14 @@ class Look:
     def _statuses(self) -> StatusReader:
         return _Statuses.read(self.registry)
 
-    def _list_dependencies(self, project: _Project, period: Period) -> Iterator[Work]:
+    def _list_dependencies(self, project: ComparedProject, period: Period) -> Iterator[Work]:
         for upstream in self._list_upstream(project):
-            for found in _list_periods_of(project.index, period, upstream.definition.model.level):
+            for found in list_periods_at(project.index, period, upstream.definition.model.level):
                 yield Work(upstream.name, found.identifier)
 
     def _list_reasons(
         self,
-        project: _Project,
+        project: ComparedProject,
         period: Period,
         run: RunRecord,
         prints: Mapping[tuple[str, str], str | None],
@@ -260,20 +187,20 @@ class Look:
         for reason in self._list_upstream_reasons(project, depends_on):
             own.append(reason)
             for dataset, columns in self._list_affected_datasets(project, reason.columns).items():
-                changed[dataset] = _merge([changed.get(dataset, ()), columns])
+                changed[dataset] = merge_names([changed.get(dataset, ()), columns])
         self._changed[Work(project.name, period.identifier)] = changed
         yield from own
 
-    def _list_definition_reasons(self, project: _Project, run: RunRecord) -> Iterator[Reason]:
+    def _list_definition_reasons(self, project: ComparedProject, run: RunRecord) -> Iterator[Reason]:
         change = self._compare_definition(project, run)
         if change is None or not change.outputs:
             return
         where = "; ".join(f"output {found.seq}: {', '.join(found.columns)}" for found in change.outputs)
         versions = f"version {run.project_version} to {project.definition.model.version}"
         detail = f"{versions}: {', '.join(change.operations) or 'what it reads'} ({where})"
-        yield Reason("definition", detail, _merge(found.columns for found in change.outputs))
+        yield Reason("definition", detail, merge_names(found.columns for found in change.outputs))
 
-    def _compare_definition(self, project: _Project, run: RunRecord) -> DefinitionChange | None:
+    def _compare_definition(self, project: ComparedProject, run: RunRecord) -> DefinitionChange | None:
         key = (project.id, run.project_version, project.definition.digest)
         if key not in self._definitions:
             before = self._find_definition(project, run)
@@ -285,7 +212,7 @@ class Look:
                 self._definitions[key] = compare_definitions(checked, project.checked) if checked.ok else None
         return self._definitions[key]
 
-    def _find_definition(self, project: _Project, run: RunRecord) -> Definition[Project] | None:
+    def _find_definition(self, project: ComparedProject, run: RunRecord) -> Definition[Project] | None:
         if run.project_version != project.definition.model.version:
             found = self.loaded.catalog.find_project(project.id, run.project_version)
             if found is not None:
@@ -294,13 +221,13 @@ class Look:
             return None
         return self.read_definition(run)
 
-    def _has_changed(self, project: _Project) -> bool:
+    def _has_changed(self, project: ComparedProject) -> bool:
         """Return whether the definition was edited under the version that it was run with."""
         used = UsedDefinition("project", project.id, project.definition.model.version, project.definition.digest)
         return bool(self.registry.check_definitions((used,)))
 
     def _list_table_reasons(
-        self, project: _Project, run: RunRecord, prints: Mapping[tuple[str, str], str | None]
+        self, project: ComparedProject, run: RunRecord, prints: Mapping[tuple[str, str], str | None]
     ) -> Iterator[Reason]:
         read = {(str(source["dataset_id"]), str(source["table"])): source for source in list_sources(run)}
         for table in {found.key: found for found in project.tables}.values():
@@ -317,7 +244,7 @@ class Look:
             elif has_other_files:
                 yield Reason("source", f"the files of '{name}' are not those that the run read", columns)
 
-    def _list_upstream_reasons(self, project: _Project, depends_on: Sequence[Work]) -> Iterator[Reason]:
+    def _list_upstream_reasons(self, project: ComparedProject, depends_on: Sequence[Work]) -> Iterator[Reason]:
         for work in depends_on:
             entry = self._entries.get(work)
             if entry is None or not entry.reasons:
@@ -325,23 +252,23 @@ class Look:
             for dataset, names in self._changed.get(work, {}).items():
                 tables = [table for table in project.tables if table.use.dataset.model.name == dataset]
                 changed = [column for table in tables for column in table.columns if column.column in names]
-                rows = [SourceColumn(*table.key) for table in tables if _all_columns_in(table, names)]
+                rows = [SourceColumn(*table.key) for table in tables if table.has_only(names)]
                 columns = project.list_affected([*changed, *rows])
                 if columns:
                     yield Reason("upstream", f"{work.project}, {work.period} is stale", columns)
 
     def _list_registered_changes(
-        self, project: _Project, run: RunRecord, reasons: Sequence[Reason]
+        self, project: ComparedProject, run: RunRecord, reasons: Sequence[Reason]
     ) -> dict[str, tuple[str, ...]]:
         """Return the columns of the datasets that it registers which a run would change."""
         change = self._compare_definition(project, run)
         found = {c.registers: c.columns for c in (change.outputs if change is not None else ()) if c.registers}
-        touched = _merge(reason.columns for reason in reasons if reason.kind != "definition")
+        touched = merge_names(reason.columns for reason in reasons if reason.kind != "definition")
         for dataset, columns in self._list_affected_datasets(project, touched).items():
-            found[dataset] = _merge([found.get(dataset, ()), columns])
+            found[dataset] = merge_names([found.get(dataset, ()), columns])
         return found
 
-    def _list_affected_datasets(self, project: _Project, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    def _list_affected_datasets(self, project: ComparedProject, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
         return {
             output.registers: tuple(name for name in output.columns if name in columns)
             for output in project.outputs.values()
@@ -350,7 +277,7 @@ class Look:
 
     # What is there to read
 
-    def _take_fingerprint(self, project: _Project, table: _Table, period: Period) -> str | None:
+    def _take_fingerprint(self, project: ComparedProject, table: ComparedTable, period: Period) -> str | None:
         definition = table.choice.definition
         key = (
             table.key,
@@ -370,7 +297,7 @@ class Look:
                     self._prints[key] = "missing"
         return self._prints[key]
 
-    def _locate(self, project: _Project, table: _Table, period: Period) -> tuple[Location, ...]:
+    def _locate(self, project: ComparedProject, table: ComparedTable, period: Period) -> tuple[Location, ...]:
         if table.choice.definition is None:
             if table.pin.registered is None:
                 return ()
@@ -405,36 +332,10 @@ def _find_state(latest: RunRecord | None, published: RunRecord | None, reasons: 
     return "stale" if reasons else "fresh"
 
 
-def _list_periods_of(index: PeriodIndex, period: Period, level: str) -> tuple[Period, ...]:
-    """Return the periods of another project's level that make up a period, or that it lies in."""
-    if level == period.level or level not in index.levels:
-        return (period,) if level == period.level else ()
-    if index.is_finer(level, period.level):
-        return index.list_children(period, level)
-    parent = index.find_parent(period, level)
-    return (parent,) if parent is not None else ()
-
-
-def _find_start(project: Project) -> date | None:
-    text = project.airflow.start_date if project.airflow is not None else None
-    try:
-        return None if text is None else datetime.fromisoformat(text).date()
-    except ValueError:
-        return None
-
-
 def _asks_elsewhere(resolver: object) -> bool:
     """Return whether only a service or a class knows where the data are; a plan asks neither."""
     rules = getattr(resolver, "rules", ())
     return getattr(resolver, "class_", None) is not None or any(isinstance(r.strategy, CatalogStrategy) for r in rules)
-
-
-def _all_columns_in(table: _Table, names: Sequence[str]) -> bool:
-    return all(column.name in names for column in table.use.table.columns)
-
-
-def _merge(groups: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for group in groups for name in group))
 
 
 def _hash(value: object) -> str:
