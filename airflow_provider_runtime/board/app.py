@@ -33,6 +33,13 @@ class StatusBody(_Body):
     reason: Text
 
 
+class OverrideBody(_Body):
+    """A check that may fail, and why."""
+
+    check: Text
+    reason: Text
+
+
 def make_app() -> FastAPI:
     """Return the app that Airflow mounts."""
     app = FastAPI(title="airflow-runtime board", docs_url=None, redoc_url=None, openapi_url=None)
@@ -74,6 +81,10 @@ def make_app() -> FastAPI:
     @app.post("/api/dags/{dag_id}/periods/{period}/status")
     def set_status(dag_id: str, period: str, body: StatusBody, user: Editor) -> dict[str, str]:
         return {"message": actions.set_status(dag_id, period, body.status, body.reason, user.get_name())}
+
+    @app.post("/api/dags/{dag_id}/periods/{period}/overrides")
+    def override_check(dag_id: str, period: str, body: OverrideBody, user: Editor) -> dict[str, str]:
+        return {"message": actions.override_check(dag_id, period, body.check, body.reason, user.get_name())}
 
     return app
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from airflow_provider_runtime.core.planning.stale.plan import Entry, Plan, Work
-from airflow_provider_runtime.core.registry.ports import PeriodRecord, Registry, RunRecord
+from airflow_provider_runtime.core.registry.ports import Approval, PeriodRecord, Registry, RunRecord
 from spark_jobs.contract.snapshot import DatasetPin, Snapshot
 
 Document = Mapping[str, Any]
@@ -91,7 +91,7 @@ def gather_evidence(
         outputs=report.get("outputs") or [],
         checks=report.get("checks") or [],
         comparison=report.get("comparison"),
-        approval=None,
+        approval=_describe_approval(registry.list_approvals(shown.run_id)) if shown is not None else None,
         history=[_describe_publication(run) for run in runs if run.published_at is not None],
         status_history=_list_changes(period),
         downstream=_list_downstream(plan, work),
@@ -142,7 +142,7 @@ def _describe_run(run: RunRecord) -> Run:
     return Run(
         run_id=run.run_id,
         status=run.status,
-        who=getattr(run, "who", None),
+        who=run.who or None,
         started_at=_format(run.started_at) or "",
         finished_at=_format(run.finished_at),
         published_at=_format(run.published_at),
@@ -163,10 +163,23 @@ def _describe_publication(run: RunRecord) -> Document:
     return {
         "run_id": run.run_id,
         "published_at": _format(run.published_at),
-        "who": getattr(run, "who", None),
+        "who": run.who or None,
         "project_version": run.project_version,
         "rows": sum(output.get("rows") or 0 for output in outputs),
         "outputs": [{key: output.get(key) for key in ("seq", "destination", "rows", "totals")} for output in outputs],
+    }
+
+
+def _describe_approval(decisions: Sequence[Approval]) -> Document | None:
+    if not decisions:
+        return None
+    last = decisions[-1]
+    return {
+        "decision": last.decision,
+        "who": last.approver,
+        "preparer": last.preparer,
+        "at": _format(last.at),
+        "comment": last.comment or None,
     }
 
 

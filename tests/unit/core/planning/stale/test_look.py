@@ -20,7 +20,7 @@ from airflow_provider_runtime.core.planning.stale.making import check_plan, make
 from airflow_provider_runtime.core.planning.stale.plan import Plan, Scope
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
 from airflow_provider_runtime.core.registry.ports import SliceWrite
-from airflow_provider_runtime.core.runs.life import begin_attempt
+from airflow_provider_runtime.core.runs.begin import begin_attempt
 from spark_jobs.contract.plan import OutputOperation
 
 TODAY = date(2026, 4, 15)
