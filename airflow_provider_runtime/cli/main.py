@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "runs": "List the runs that the registry knows.",
     "datasets": "List the registered datasets and their versions.",
     "warmup": "Prepare a quicker start of Spark on this machine.",
+    "evidence": "Write the evidence of a period as one HTML file.",
     "schema": "Print JSON Schema for the YAML documents.",
 }
 """Every subcommand with its one-line help; the module `cli.<name>` holds it as `command`."""

@@ -9,13 +9,15 @@ from typing import Any
 
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult, load_catalog
-from airflow_provider_runtime.core.errors import PlanError, Problem, RuntimeProviderError
+from airflow_provider_runtime.core.errors import PlanError, Problem, RuntimeProviderError, get_error_class
 from airflow_provider_runtime.core.model.project import Project
+from airflow_provider_runtime.core.planning.check.validation import explain_missing
+from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods, get_run_period
 from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
 from airflow_provider_runtime.core.planning.stale.files import fingerprint_locations
 from airflow_provider_runtime.core.planning.stale.look import Look
 from airflow_provider_runtime.core.planning.stale.past import collect_past_runs
-from airflow_provider_runtime.core.planning.stale.plan import Plan, Scope
+from airflow_provider_runtime.core.planning.stale.plan import Plan, Scope, Work
 from airflow_provider_runtime.core.registry.ports import Registry, RunRecord
 
 
@@ -25,6 +27,16 @@ def make_plan(catalog: Path | LoadResult, registry: Registry, scope: Scope | Non
     loaded = load_catalog(catalog, project=scope.project) if isinstance(catalog, Path) else catalog
     past = collect_past_runs(registry.list_runs())
     return Look(loaded, registry, past, fingerprint_locations, read_definition, scope).make_plan()
+
+
+def find_work(loaded: LoadResult, project: str, period: str) -> tuple[Work, Project]:
+    """Return a project's period as plans name it, with the project; PROJECT_00x and PERIOD_001 when there is none."""
+    definition = loaded.catalog.find_project(project)
+    if definition is None:
+        problems = explain_missing(loaded.catalog, loaded, project)
+        raise get_error_class(problems[0].code)(problems)
+    found = get_run_period(get_project_periods(loaded.catalog, definition), period, definition)
+    return Work(definition.model.name, found.identifier), definition.model
 
 
 def check_plan(document: Any, catalog: Path | LoadResult, registry: Registry) -> Plan:
