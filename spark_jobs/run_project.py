@@ -17,7 +17,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from spark_jobs.checks.evaluation import raise_failures
 from spark_jobs.contract.addresses import is_local
+from spark_jobs.contract.checks import describe_result
 from spark_jobs.contract.codes import EXIT_INFRASTRUCTURE
 from spark_jobs.contract.report import Report
 from spark_jobs.contract.snapshot import MAX_SNAPSHOT_BYTES, Snapshot, UnreadableSnapshotError, parse_snapshot
@@ -35,6 +37,7 @@ from spark_jobs.submitter import require_submitter
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from spark_jobs.contract.checks import CheckResult
     from spark_jobs.contract.report import OperationReport
 
 Progress = Callable[[str], None]
@@ -52,7 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         spark = _start_session(snapshot)
         if snapshot is None:
             snapshot = read_snapshot(options.snapshot, options.sha256, spark)
-        report = run_snapshot(spark, snapshot, options.attempt, before_publish=require_submitter)
+        kept_uri = None if options.report is None else make_failing_rows_uri(options.report)
+        report = run_snapshot(
+            spark, snapshot, options.attempt, before_publish=require_submitter, failing_rows_uri=kept_uri
+        )
     except JobError as error:
         report = _make_failure(options.sha256, options.attempt, error, None)
         _print_line(f"failed: {error}")
@@ -71,10 +77,12 @@ def run_snapshot(
     *,
     progress: Progress | None = None,
     before_publish: Callable[[], None] | None = None,
+    failing_rows_uri: str | None = None,
 ) -> Report:
-    """Execute a snapshot and publish its outputs; whatever fails is told in the report.
+    """Execute a snapshot, check its outputs and publish them; whatever fails is told in the report.
 
-    `before_publish` is called when all operations have succeeded; what it raises stops the publication.
+    Rows that fail a check are kept in the folder `failing_rows_uri`. `before_publish` is called when all operations and
+    checks have succeeded; what it raises stops the publication.
     """
     say = progress or _print_line
 
@@ -84,13 +92,25 @@ def run_snapshot(
 
     started = time.monotonic()
     operations: list[OperationReport] = []
+    checks: tuple[CheckResult, ...] = ()
     sinks: Publication | None = None
     try:
         configure_session(spark)
         sinks = Publication(spark, snapshot, attempt)
         tell(f"run {snapshot.run_id}: project {snapshot.project.name}, period {snapshot.period.identifier}")
-        executed = execute(spark, snapshot, sinks, credentials=read_options, progress=_make_observer(operations, tell))
+        executed = execute(
+            spark,
+            snapshot,
+            sinks,
+            credentials=read_options,
+            progress=_make_observer(operations, tell),
+            failing_rows_uri=failing_rows_uri,
+        )
         computed = time.monotonic()
+        checks = executed.checks
+        for check in checks:
+            tell(describe_result(check))
+        raise_failures(snapshot.plan.checks, checks)
         outputs = sinks.publish(before_publish)
         published = time.monotonic()
         for output in outputs:
@@ -103,9 +123,11 @@ def run_snapshot(
             period=snapshot.period.identifier,
             operations=tuple(executed.operations),
             outputs=outputs,
+            checks=checks,
             rows_in=executed.rows_in,
             timings={
-                "execute_seconds": round(computed - started, 3),
+                "execute_seconds": round(computed - started - executed.check_seconds, 3),
+                **({"check_seconds": executed.check_seconds} if checks else {}),
                 "publish_seconds": round(published - computed, 3),
                 "total_seconds": round(published - started, 3),
             },
@@ -117,7 +139,12 @@ def run_snapshot(
         tell(f"failed: {error}")
         failure_seconds = time.monotonic() - started
         failed = _make_failure(snapshot.sha256, attempt, error, snapshot, operations, failure_seconds)
-        return replace(failed, cut_short=sinks is not None and sinks.begun)
+        return replace(failed, checks=checks, cut_short=sinks is not None and sinks.begun)
+
+
+def make_failing_rows_uri(report_uri: str) -> str:
+    """Return the folder beside a report in which rows that fail a check are kept."""
+    return report_uri.removesuffix(".json") + ".failing-rows"
 
 
 def _stop_on_signal(number: int, frame: object) -> None:

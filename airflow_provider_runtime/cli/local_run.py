@@ -8,9 +8,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError
+from airflow_provider_runtime.core.planning.resolve.locations import make_uri
 from airflow_provider_runtime.core.registry.ports import Registration, Registry
 from airflow_provider_runtime.core.runs.execution import Execution
 from airflow_provider_runtime.core.runs.report import describe_error, public_report
@@ -63,6 +65,8 @@ class LocalRunner:
     start_spark: Callable[[], SparkSession]
     progress: Progress
     allow_closed: bool = False
+    report: Path | None = None
+    """Where the report is written."""
 
     @cached_property
     def spark(self) -> SparkSession:
@@ -109,7 +113,23 @@ class LocalJob:
         snapshot, token = self.execution.snapshot, self.execution.attempt.token
         _fill_credentials(snapshot.plan)
         progress = self.runner.progress
-        return run_snapshot(self.runner.spark, snapshot, token, progress=progress, before_publish=self.check_attempt)
+        return run_snapshot(
+            self.runner.spark,
+            snapshot,
+            token,
+            progress=progress,
+            before_publish=self.check_attempt,
+            failing_rows_uri=self._choose_place(),
+        )
+
+    def _choose_place(self) -> str:
+        """Return the folder for rows that fail a check: beside the report, or beside the snapshot without one."""
+        from spark_jobs.run_project import make_failing_rows_uri
+
+        if self.runner.report is None:
+            return make_failing_rows_uri(make_uri(Path(), self.execution.snapshot_uri))
+        period = self.execution.snapshot.period.identifier
+        return f"{make_failing_rows_uri(self.runner.report.resolve().as_uri())}/{period}"
 
     def stop(self) -> None:
         """Stop what Spark is doing."""

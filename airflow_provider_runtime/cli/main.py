@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "run": "Run a project for one period or several.",
     "test": "Run scenario files.",
     "periods": "Show periods; close, lock or reopen them.",
+    "checks": "Show the results of checks; override one.",
     "runs": "List the runs that the registry knows.",
     "datasets": "List the registered datasets and their versions.",
     "warmup": "Prepare a quicker start of Spark on this machine.",

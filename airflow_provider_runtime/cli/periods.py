@@ -94,7 +94,7 @@ def _change(
         raise PeriodError(Problem("PERIOD_002", message, "a locked period never changes again"))
     if status == "open":
         _check_reopening(registry, index, found)
-    update = registry.set_period_status(index.calendar_id, found.identifier, status, who=_find_user(), reason=reason)
+    update = registry.set_period_status(index.calendar_id, found.identifier, status, who=find_user(), reason=reason)
     for run in () if quiet else update.revoked:
         click.echo(f"revoked: run {run.run_id} of {run.project_name} will publish nothing", err=True)
 
@@ -112,7 +112,8 @@ def _check_reopening(registry: Registry, index: PeriodIndex, period: Period) -> 
         raise PeriodError(Problem("PERIOD_002", message, hint))
 
 
-def _find_user() -> str:
+def find_user() -> str:
+    """Return who is logged in."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):

@@ -99,7 +99,7 @@ def command(
     from airflow_provider_runtime.core.registry.sql import open_registry
 
     opened = open_registry(registry)
-    runner = LocalRunner(opened, lambda: _start(master, dict(conf)), _print_progress, allow_closed)
+    runner = LocalRunner(opened, lambda: _start(master, dict(conf)), _print_progress, allow_closed, report)
     try:
         if snapshot is not None:
             if dry_run:

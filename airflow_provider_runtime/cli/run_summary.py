@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from airflow_provider_runtime.cli.check_table import TITLES as CHECK_TITLES
+from airflow_provider_runtime.cli.check_table import make_row
 from airflow_provider_runtime.cli.local_run import RunResult
 from airflow_provider_runtime.cli.main import wants_color
 from airflow_provider_runtime.cli.tables import print_table
@@ -30,6 +32,7 @@ def print_result(result: RunResult, catalog: Path | None) -> None:
         # What was found before the job has its line, or none because that may show a secret.
         shown = [add_source_line(problem, catalog) if result.of_job else problem for problem in result.problems]
         click.echo(render_problems(shown, wants_color(sys.stderr)), err=True, color=True)
+        _print_checks(result.report.get("checks") or ())
         return
     assert result.snapshot is not None
     snapshot = result.snapshot
@@ -39,6 +42,7 @@ def print_result(result: RunResult, catalog: Path | None) -> None:
     click.echo(f"{name} version {version}, period {result.period}: succeeded in {seconds:.1f} s{rows_in}")
     _print_operations(result.report["operations"])
     _print_outputs(result.report["outputs"])
+    _print_checks(result.report["checks"])
     _print_pins(snapshot)
     click.echo(hide_control_characters(f"run {result.report['run_id']}, snapshot {result.snapshot_uri}"))
 
@@ -66,6 +70,15 @@ def _print_outputs(outputs: Sequence[Mapping[str, Any]]) -> None:
     if rows:
         click.echo()
         print_table(("seq", "output", "rows", "registered as"), rows, empty="")
+
+
+def _print_checks(checks: Sequence[Mapping[str, Any]]) -> None:
+    if not checks:
+        return
+    click.echo()
+    print_table(CHECK_TITLES, [make_row(check) for check in checks], empty="", optional=("difference",))
+    for uri in dict.fromkeys(check["failing_rows_uri"] for check in checks if check["failing_rows_uri"]):
+        click.echo(hide_control_characters(f"failing rows: {uri}"))
 
 
 def _print_pins(snapshot: Snapshot) -> None:

@@ -12,6 +12,7 @@ from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
 from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
 from airflow_provider_runtime.hooks.storage import AirflowStorage
 from spark_jobs.contract.addresses import unescape_pattern
+from spark_jobs.contract.checks import CheckResult
 from spark_jobs.contract.options import get_option
 from spark_jobs.contract.plan import (
     AggregateOperation,
@@ -58,6 +59,7 @@ class DatasetLineage:
     schema: list[tuple[str, str]]
     columns: Relation = field(default_factory=dict)
     rows: int | None = None
+    checks: tuple[CheckResult, ...] = ()
 
 
 @dataclass
@@ -80,10 +82,12 @@ def trace_plan(plan: Plan, report: Report | None = None) -> PlanLineage:
     relations = {key: _trace_table(table, places[key]) for key, table in plan.tables.items()}
     working = dict(relations[plan.input])
     rows = {output.seq: output.rows for output in report.outputs} if report is not None else {}
+    checks = report.checks if report is not None else ()
     outputs = []
     for operation in plan.operations:
         if isinstance(operation, OutputOperation):
-            outputs += _trace_output(operation, working, rows.get(operation.seq))
+            checked = tuple(result for result in checks if result.output == operation.seq)
+            outputs += _trace_output(operation, working, rows.get(operation.seq), checked)
         else:
             _apply(operation, relations, working)
     return PlanLineage(inputs, outputs)
@@ -131,14 +135,16 @@ def _find_sources(sql: str, working: Relation, aliases: Mapping[str, Relation]) 
     return found
 
 
-def _trace_output(operation: OutputOperation, working: Relation, rows: int | None) -> list[DatasetLineage]:
+def _trace_output(
+    operation: OutputOperation, working: Relation, rows: int | None, checks: tuple[CheckResult, ...]
+) -> list[DatasetLineage]:
     """Return what an output writes: its destination, and the registered dataset that other projects read."""
     places = [_name_location(operation.destination)]
     if operation.slice is not None:
         places.append((REGISTERED, operation.slice.dataset_name))
     schema = [(column.name, column.type) for column in operation.columns]
     columns = {column: set(working.get(column, set())) for column, _ in schema}
-    return [DatasetLineage(*place, schema, columns, rows) for place in places]
+    return [DatasetLineage(*place, schema, columns, rows, checks) for place in places]
 
 
 def _name_location(location: Location | Destination) -> Place:
@@ -183,10 +189,30 @@ def _make_output_dataset(dataset: DatasetLineage) -> Any:
 
     fields = {column: Fields(_make_fields(sources)) for column, sources in dataset.columns.items() if sources}
     facets: dict[str, Any] = {"schema": _make_schema(dataset), "columnLineage": ColumnLineageDatasetFacet(fields)}
+    if dataset.checks:
+        facets["dataQualityAssertions"] = _make_assertions(dataset.checks)
     counted: dict[str, Any] = (
         {} if dataset.rows is None else {"outputStatistics": OutputStatisticsOutputDatasetFacet(dataset.rows)}
     )
     return OutputDataset(dataset.namespace, dataset.name, facets=facets, outputFacets=counted)
+
+
+def _make_assertions(checks: Iterable[CheckResult]) -> Any:
+    """Return results as assertions; what is only recorded asserts nothing."""
+    from openlineage.client.facet_v2 import data_quality_assertions_dataset as quality
+
+    # Versions of the client differ in what an assertion may tell.
+    known = set(quality.Assertion.__annotations__)
+    assertions: list[Any] = []
+    for result in checks:
+        if result.status in ("recorded", "no_baseline"):
+            continue
+        severity = "error" if result.on_fail == "block" else "warn"
+        told = {"name": result.name, "severity": severity, "expected": result.expected, "actual": result.value}
+        assertion = result.kind if "name" in known else result.name
+        kept: dict[str, Any] = {name: value for name, value in told.items() if name in known and value is not None}
+        assertions.append(quality.Assertion(assertion, result.status == "passed", **kept))
+    return quality.DataQualityAssertionsDatasetFacet(assertions)
 
 
 def _make_schema(dataset: DatasetLineage) -> Any:

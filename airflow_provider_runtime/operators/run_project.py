@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID, RuntimeHook
 from airflow_provider_runtime.operators.links import ReportLink, SnapshotLink, SparkUiLink
 from airflow_provider_runtime.operators.spark_job import SparkJobOperator, SubmittedJob, explain_submit_failure
 from airflow_provider_runtime.timetables.assets import make_asset_uri
+from spark_jobs.contract.checks import count_statuses, describe_result
 from spark_jobs.contract.documents import read_document
 from spark_jobs.contract.report import Report
 
@@ -206,6 +208,14 @@ class RunProjectOperator(SparkJobOperator):
             self.log.exception("the report at %s cannot be read", self.report_uri)
             return None
 
+    def log_checks(self, report: Report) -> None:
+        """Tell what came of the checks."""
+        for result in report.checks:
+            level = logging.INFO if result.status in ("passed", "recorded", "no_baseline") else logging.WARNING
+            self.log.log(level, "%s", escape_control(describe_result(result)))
+            if result.failing_rows_uri is not None:
+                self.log.log(level, "failing rows: %s", escape_control(result.failing_rows_uri))
+
     # What follows a success
 
     def _conclude(
@@ -225,6 +235,7 @@ class RunProjectOperator(SparkJobOperator):
             "period": execution.snapshot.period.identifier,
             "report_uri": self.report_uri,
             "outputs": [{key: output[key] for key in keys} for output in outputs],
+            **({"checks": count_statuses(execution.report.checks)} if execution.report.checks else {}),
         }
 
     def _emit_events(self, context: Context, execution: Execution, registrations: Sequence[Registration]) -> None:
@@ -246,6 +257,10 @@ class RunProjectOperator(SparkJobOperator):
                 }
             )
 
+    def get_openlineage_facets_on_failure(self, task_instance: Any) -> Any:
+        """Tell OpenLineage the same of a run that failed, of which a check may be the reason."""
+        return self.get_openlineage_facets_on_complete(task_instance)
+
     def get_openlineage_facets_on_complete(self, task_instance: Any) -> Any:
         """Tell OpenLineage what was read and written, with schemas, column lineage and row counts."""
         del task_instance
@@ -264,7 +279,9 @@ class _SubmittedRun:
         self._context = context
 
     def run(self) -> Report:
-        return self._operator.follow_job(self._context)
+        report = self._operator.follow_job(self._context)
+        self._operator.log_checks(report)
+        return report
 
     def stop(self) -> None:
         self._operator.on_kill()

@@ -18,7 +18,7 @@ SIMILARITY_LIMIT = 500
 class Mismatch:
     """One difference between what was expected and what came."""
 
-    kind: Literal["missing", "extra", "different", "columns", "row_count", "snapshot", "error"]
+    kind: Literal["missing", "extra", "different", "columns", "row_count", "snapshot", "check", "error"]
     message: str
     operation: int | None = None
     expected: dict[str, str | None] = field(default_factory=dict)

@@ -10,10 +10,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from airflow_provider_runtime.core.errors import Problem
-from airflow_provider_runtime.core.model.scenario import ExpectedError, ExpectedOutput
+from airflow_provider_runtime.core.model.scenario import ExpectedCheck, ExpectedError, ExpectedOutput
 from airflow_provider_runtime.core.suggest import list_names, suggest
 from airflow_provider_runtime.scenarios.compare import Mismatch, compare_rows
-from airflow_provider_runtime.scenarios.values import ExpectedValueError, Value, normalise_row, read_value, to_text
+from airflow_provider_runtime.scenarios.values import (
+    ExpectedValueError,
+    Value,
+    normalise_row,
+    read_value,
+    show_value,
+    to_text,
+)
+from spark_jobs.contract.checks import Check, CheckResult
 from spark_jobs.contract.plan import Column
 
 LONGEST_SEARCHED = 2_000
@@ -50,6 +58,45 @@ def compare_output(expected: ExpectedOutput, written: WrittenOutput | None, know
         actual = [normalise_row(dict(zip(names, row, strict=True))) for row in written.rows]
         mismatches += compare_rows(wanted, actual, match=expected.match, operation=seq)
     return mismatches
+
+
+def compare_check(
+    expected: ExpectedCheck, checks: Mapping[str, Check], results: Mapping[str, CheckResult]
+) -> list[Mismatch]:
+    """Compare what came of one check; raise ExpectedValueError for a check that the project does not have."""
+    name = expected.name
+    if name not in checks:
+        raise ExpectedValueError(f"the project has no check '{name}'; {suggest(name, checks) or 'it has none'}")
+    result = results.get(name)
+    if result is None:
+        return [Mismatch("check", f"check '{name}': the run failed before it was evaluated", checks[name].output)]
+    wanted: dict[str, object] = {}
+    found: dict[str, object] = {}
+    if expected.status is not None:
+        wanted["status"], found["status"] = expected.status, result.status
+    if "value" in expected.model_fields_set:
+        value = checks[name].value
+        kind = "string" if value is None else value.type
+        wanted["value"] = read_value(expected.value, f"check '{name}'", kind)
+        found["value"] = read_value(result.value, f"check '{name}'", kind)
+    if expected.failing_rows is not None:
+        wanted["failing_rows"], found["failing_rows"] = expected.failing_rows, result.failing_rows
+    return [
+        Mismatch(
+            "check",
+            f"check '{name}': expected {key} {_show(entry)}, found {_show(found[key])}"
+            + (f": {result.message}" if result.message else ""),
+            result.output,
+            {key: show_value(entry)},
+            {key: show_value(found[key])},
+        )
+        for key, entry in wanted.items()
+        if entry != found[key]
+    ]
+
+
+def _show(value: object) -> str:
+    return "nothing" if value is None else str(show_value(value))
 
 
 def _read_row(row: Mapping[str, object], types: Mapping[str, str]) -> dict[str, Value]:

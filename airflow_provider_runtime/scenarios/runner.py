@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -20,13 +20,14 @@ from airflow_provider_runtime.core.errors import (
     RuntimeProviderError,
     raise_problems,
 )
-from airflow_provider_runtime.core.model.scenario import Scenario
+from airflow_provider_runtime.core.model.scenario import Expect, Scenario
 from airflow_provider_runtime.core.moments import FIRST_MOMENT
 from airflow_provider_runtime.core.planning.snapshot.builder import LocationRequest, ResolveOptions, build_snapshot
 from airflow_provider_runtime.scenarios.compare import Mismatch
 from airflow_provider_runtime.scenarios.data import check_data, check_files, find_data, make_locations
 from airflow_provider_runtime.scenarios.expectations import (
     WrittenOutput,
+    compare_check,
     compare_error,
     compare_output,
     compare_snapshot,
@@ -39,6 +40,8 @@ from spark_jobs.contract.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from spark_jobs.contract.checks import CheckResult
 
 Status = Literal["passed", "failed", "error"]
 
@@ -54,6 +57,15 @@ class ScenarioResult:
     mismatches: tuple[Mismatch, ...] = ()
     problems: tuple[Problem, ...] = ()
     seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """What a run gave, and what was wrong with it."""
+
+    outputs: dict[int, WrittenOutput] = field(default_factory=dict)
+    checks: dict[str, CheckResult] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
 
 
 class ScenarioRunner:
@@ -96,34 +108,50 @@ class ScenarioRunner:
         mismatches = []
         if expected.snapshot is not None:
             mismatches += compare_snapshot(expected.snapshot, write_document(snapshot.resolver_snapshot))
-        if expected.outputs or expected.error is not None:
-            written = self._execute(snapshot)
-            for output in expected.outputs:
-                mismatches += compare_output(output, written.get(output.operation), sorted(written))
+        if not (expected.outputs or expected.checks or expected.error is not None):
+            return mismatches
+        outcome = self._execute(snapshot)
         if expected.error is not None:
-            mismatches += compare_error(expected.error, ())
+            mismatches += compare_error(expected.error, outcome.problems)
+        elif not _expects_failure(expected, outcome):
+            raise_problems(outcome.problems)
+        for output in expected.outputs:
+            mismatches += compare_output(output, outcome.outputs.get(output.operation), sorted(outcome.outputs))
+        checks = {check.name: check for check in snapshot.plan.checks}
+        for check in expected.checks:
+            mismatches += compare_check(check, checks, outcome.checks)
         return mismatches
 
-    def _execute(self, snapshot: Snapshot) -> dict[int, WrittenOutput]:
+    def _execute(self, snapshot: Snapshot) -> _Outcome:
+        from spark_jobs.checks.evaluation import raise_failures
         from spark_jobs.errors import JobError
         from spark_jobs.rows.executor import execute
         from spark_jobs.sinks.memory import MemorySinks
 
         sinks = MemorySinks()
+        outcome = _Outcome()
         try:
-            execute(self._spark, snapshot, sinks)
+            executed = execute(self._spark, snapshot, sinks)
+            outcome.checks = {result.name: result for result in executed.checks}
+            raise_failures(snapshot.plan.checks, executed.checks)
         except JobError as error:
             marks = snapshot.plan.marks
-            problems = []
             for problem in error.problems:
                 mark = marks.get(problem.mark or "")
                 place = Place(mark.file, mark.line, mark.column, field=mark.field) if mark else Place()
-                problems.append(Problem(problem.code, problem.message, problem.hint, place))
-            raise_problems(problems)
-        return {
+                outcome.problems.append(Problem(problem.code, problem.message, problem.hint, place))
+        outcome.outputs = {
             seq: WrittenOutput(tuple(Column(name=c.name, type=c.type) for c in table.columns), table.rows)
             for seq, table in sinks.tables.items()
         }
+        return outcome
+
+
+def _expects_failure(expected: Expect, outcome: _Outcome) -> bool:
+    """Whether nothing but checks failed, each of which is expected to; what is published is then not asked for."""
+    failed = {name for name, result in outcome.checks.items() if result.status == "failed"}
+    listed = {check.name for check in expected.checks if check.status == "failed"}
+    return bool(failed) and failed <= listed and not expected.outputs
 
 
 def make_snapshot(loaded: LoadedScenario, scenario: Scenario, definitions: LoadResult) -> Snapshot:

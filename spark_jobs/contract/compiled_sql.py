@@ -158,6 +158,9 @@ def _list_sql(plan: Plan) -> Iterator[str]:
                 yield equality.alias
         for group in ("assignments", "aggregations", "columns"):
             yield from (item.sql for item in getattr(operation, group, ()) if hasattr(item, "sql"))
+    for check in plan.checks:
+        values = [sql for side in check.values for sql in (side.sql, side.where)]
+        yield from (sql for sql in (check.where, check.condition, *values) if sql is not None)
 
 
 def _list_types(plan: Plan) -> Iterator[str]:
@@ -168,3 +171,6 @@ def _list_types(plan: Plan) -> Iterator[str]:
         yield from (column.type for column in operation.columns_after)
         for group in ("assignments", "aggregations", "columns"):
             yield from (item.type for item in getattr(operation, group, ()))
+    for check in plan.checks:
+        yield from (key.type for key in check.group_by)
+        yield from (side.type for side in check.values)

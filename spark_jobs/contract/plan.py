@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from spark_jobs.contract.addresses import unescape_pattern
+from spark_jobs.contract.checks import Check
 from spark_jobs.contract.documents import Between
 
 MAX_SEQ = 2**31 - 1
@@ -311,6 +312,8 @@ class Plan:
     marks: Mapping[str, Mark]
     project_name: str
     settings: Settings = field(default_factory=Settings)
+    checks: tuple[Check, ...] = ()
+    keep_failing_rows: bool = True
 
     @property
     def outputs(self) -> tuple[OutputOperation, ...]:

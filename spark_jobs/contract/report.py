@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal
 
+from spark_jobs.contract.checks import CheckResult
 from spark_jobs.contract.codes import Code
 from spark_jobs.contract.documents import Between, Matching
 from spark_jobs.contract.problems import Place, Problem
@@ -94,6 +95,7 @@ class Report:
     period: str | None = None
     operations: tuple[OperationReport, ...] = ()
     outputs: tuple[OutputReport, ...] = ()
+    checks: tuple[CheckResult, ...] = ()
     rows_in: RowCount | None = None
     timings: Mapping[str, float] = field(default_factory=dict)
     error: ErrorReport | None = None

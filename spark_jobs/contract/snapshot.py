@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Annotated, Any
 
+from spark_jobs.contract.checks import Override
 from spark_jobs.contract.compiled_sql import UnsafePlanError, check_plan
 from spark_jobs.contract.documents import (
     NOT_IN_DOCUMENT,
@@ -128,6 +129,8 @@ class Snapshot:
     as_of: date
     resolver_snapshot: ResolverSnapshot
     plan: Plan
+    overrides: tuple[Override, ...] = ()
+    """Checks that somebody lets pass although they fail."""
     content: bytes = field(default=b"", repr=False, metadata=NOT_IN_DOCUMENT)
     """The document itself."""
     sha256: str = field(default="", metadata=NOT_IN_DOCUMENT)

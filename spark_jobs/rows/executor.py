@@ -13,6 +13,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from spark_jobs.checks.evaluation import CheckSources, evaluate
+from spark_jobs.checks.failing_rows import FailingRows
+from spark_jobs.checks.input_values import InputValues
+from spark_jobs.contract.checks import CheckResult
 from spark_jobs.contract.plan import (
     AggregateOperation,
     AnyOperation,
@@ -68,6 +72,8 @@ class ExecutionReport:
     operations: tuple[OperationReport, ...]
     outputs: tuple[StagedOutput, ...]
     rows_in: int | None
+    checks: tuple[CheckResult, ...] = ()
+    check_seconds: float = 0.0
 
 
 def refuse_credentials(reference: str) -> Mapping[str, str]:
@@ -82,10 +88,14 @@ def execute(
     *,
     credentials: Credentials = refuse_credentials,
     progress: Callable[[OperationReport], None] | None = None,
+    failing_rows_uri: str | None = None,
 ) -> ExecutionReport:
-    """Execute a snapshot's operations and stage its outputs; every failure is a JobError."""
+    """Execute a snapshot's operations, stage its outputs and evaluate its checks; every failure is a JobError.
+
+    Rows that fail a check are kept in the folder `failing_rows_uri`. That a check fails is no failure here.
+    """
     configure_session(spark)
-    execution = Execution(spark, snapshot, sinks, credentials, progress or (lambda _: None))
+    execution = Execution(spark, snapshot, sinks, credentials, progress or (lambda _: None), failing_rows_uri)
     try:
         return execution.run()
     except Exception as error:
@@ -104,6 +114,7 @@ class Execution:
         sinks: Sinks,
         credentials: Credentials,
         progress: Callable[[OperationReport], None],
+        failing_rows_uri: str | None = None,
     ) -> None:
         self._spark = spark
         self._snapshot = snapshot
@@ -127,6 +138,8 @@ class Execution:
         self._seconds: dict[int, float] = {}
         self._written: dict[int, int] = {}
         self._has_spread = False
+        self._failing = FailingRows(spark, failing_rows_uri, self._plan.keep_failing_rows)
+        self._input = InputValues(self._plan.checks)
 
     def run(self) -> ExecutionReport:
         """Execute all operations in order."""
@@ -143,7 +156,30 @@ class Execution:
             self._seconds[operation.seq] = time.monotonic() - begin
             self._progress(self._report_operation(working, operation))
         self._settle(working)
-        return ExecutionReport(self._report(working), tuple(self._outputs), working.counts.get(added_flag(0)))
+        rows_in = working.counts.get(added_flag(0))
+        begin = time.monotonic()
+        checks = self._evaluate_checks(rows_in)
+        seconds = round(time.monotonic() - begin, 3) if checks else 0.0
+        return ExecutionReport(self._report(working), tuple(self._outputs), rows_in, checks, seconds)
+
+    def _evaluate_checks(self, rows_in: int | None) -> tuple[CheckResult, ...]:
+        checks = self._plan.checks
+        if not checks:
+            return ()
+        self._sinks.seal()
+        sources = CheckSources(
+            self._sinks,
+            lambda key: self._loaded[key].frame.drop(POSITION),
+            self._open_input,
+            # Without a count of its rows nobody has read the input.
+            self._input.read() if rows_in is not None else {},
+        )
+        return evaluate(checks, sources, self._failing, self._snapshot.overrides)
+
+    def _open_input(self) -> DataFrame:
+        loaded = self._loaded[self._plan.input]
+        values = complete_loaded_rows(loaded, self._snapshot, self._plan.input_columns)
+        return loaded.frame.alias(WORKING).selectExpr(*name_values(values))
 
     def explain(self, error: Exception) -> JobError:
         """Return what went wrong in terms of the project."""
@@ -189,6 +225,7 @@ class Execution:
             keys.extend(join.table for join in operation.joins)
             if isinstance(operation, AppendOperation):
                 keys.append(operation.source)
+        keys.extend(side.table for check in self._plan.checks for side in check.values if side.table is not None)
         return list(dict.fromkeys(keys))
 
     def _load_input(self) -> WorkingDataset:
@@ -203,7 +240,7 @@ class Execution:
         working = WorkingDataset([], self._plan.input_columns)
         position = f"`@w`.{quote_name(POSITION)}"
         made = [*name_values(values), *working.register.add((), flags).columns, position]
-        frame = loaded.frame.alias(WORKING).selectExpr(*made)
+        frame = self._input.observe(loaded.frame.alias(WORKING).selectExpr(*made))
         depth = 0 if loaded.is_file_scan else 1
         unchanging = pick_unchanging(values)
         origins = frozenset({0})

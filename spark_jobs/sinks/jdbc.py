@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import Observation, functions
 
-from spark_jobs.contract.options import merge_options
+from spark_jobs.contract.options import drop_options, merge_options
+from spark_jobs.contract.plan import Location
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.attempts import make_replaced_error
 from spark_jobs.sinks.jdbc_target import JdbcTarget
@@ -85,6 +86,14 @@ class JdbcOutput:
             computed.write.format("jdbc").options(**self._make_writer_options()).mode("append").save()
         self.rows += added
         return added
+
+    def locate_stage(self) -> Location:
+        """Return where the stage table is read."""
+        target = self._target
+        schema = {} if target.schema is None else {"schema": target.schema}
+        options = merge_options(drop_options(target.output.destination.options, "schema"), schema)
+        credential_ref = target.output.destination.credential_ref
+        return Location(kind="jdbc", table=target.stage_name, options=options, credential_ref=credential_ref)
 
     def check(self) -> None:
         """Raise RUN_002 when a newer attempt has claimed the table."""

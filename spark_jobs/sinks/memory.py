@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from spark_jobs.contract.sql import quote_name
 from spark_jobs.sinks.protocol import StagedOutput
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from spark_jobs.contract.plan import Column, OutputOperation
 
@@ -18,6 +20,7 @@ class CapturedOutput:
     """The rows that an output would have published."""
 
     columns: tuple[Column, ...]
+    spark: SparkSession | None = None
     rows: list[tuple[Any, ...]] = field(default_factory=list)
 
 
@@ -33,7 +36,7 @@ class MemorySinks:
 
     def stage(self, output: OutputOperation, frame: DataFrame) -> StagedOutput:
         """Collect an output's rows."""
-        captured = self.tables.setdefault(output.seq, CapturedOutput(output.columns))
+        captured = self.tables.setdefault(output.seq, CapturedOutput(output.columns, frame.sparkSession))
         rows = [tuple(row) for row in frame.collect()]
         captured.rows.extend(rows)
         return StagedOutput(output.seq, len(rows))
@@ -47,6 +50,26 @@ class MemorySinks:
         """There is no place for files."""
         del name
         return None
+
+    def seal(self) -> None:
+        """There is nothing to finish."""
+
+    def read_staged(self, seq: int) -> DataFrame:
+        """Return an output's rows."""
+        captured = self.tables[seq]
+        assert captured.spark is not None
+        schema = ", ".join(f"{quote_name(column.name)} {column.type}" for column in captured.columns)
+        return captured.spark.createDataFrame(captured.rows, schema)
+
+    def count_staged(self, seq: int) -> int:
+        """Return how many rows an output has."""
+        return len(self.tables[seq].rows)
+
+    def count_nulls(self, seq: int, columns: Sequence[str]) -> Mapping[str, int] | None:
+        """Return in how many rows each column is NULL."""
+        captured = self.tables[seq]
+        positions = {column.name: index for index, column in enumerate(captured.columns) if column.name in columns}
+        return {name: sum(row[index] is None for row in captured.rows) for name, index in positions.items()}
 
     def abandon(self) -> None:
         """Forget what was captured."""

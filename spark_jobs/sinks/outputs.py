@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 
 from spark_jobs.contract.addresses import escape_pattern, is_local
 from spark_jobs.contract.options import VERIFIED, merge_options
+from spark_jobs.contract.plan import Table, Temporal
 from spark_jobs.contract.report import OutputReport, SliceReport
 from spark_jobs.contract.sql import quote_name
 from spark_jobs.credentials import read_credentials, read_options
@@ -24,6 +25,8 @@ from spark_jobs.sinks.jdbc import JdbcOutput
 from spark_jobs.sinks.jdbc_target import JdbcTarget
 from spark_jobs.sinks.path import PARQUET, FileTable, StagedFiles, make_write_error
 from spark_jobs.sinks.protocol import StagedOutput
+from spark_jobs.sources import SourceContext, load_table
+from spark_jobs.sources.moments import Moments
 from spark_jobs.sources.read_errors import NO_NUMBER, find_wrong_option
 from spark_jobs.spark.jvm import list_causes
 from spark_jobs.spark.storage import Storage, digest_rows, join_uri, open_storage
@@ -61,11 +64,20 @@ class Output:
     staged: StagedFiles | None = None
     """Parquet or other files that hold the output's rows."""
 
-    def __init__(self, spark: SparkSession, snapshot: Snapshot, operation: OutputOperation, attempt: Attempt) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        snapshot: Snapshot,
+        operation: OutputOperation,
+        attempt: Attempt,
+        *,
+        is_checked: bool = False,
+    ) -> None:
         self.spark = spark
         self.snapshot = snapshot
         self.operation = operation
         self.attempt = attempt
+        self.is_checked = is_checked
         self.rows = 0
         self.slice = self._make_slice()
         self._slice_content: str | None = None
@@ -117,6 +129,15 @@ class Output:
 
     def seal(self) -> None:
         """Finish what was staged."""
+
+    def read_rows(self) -> DataFrame:
+        """Return the rows as they are staged."""
+        assert self.staged is not None
+        return self.read_staged(self.staged)
+
+    def count_nulls(self, columns: Sequence[str]) -> Mapping[str, int] | None:
+        """Return in how many rows each column is NULL; None when only reading them would tell."""
+        return self.staged.count_nulls(columns) if self.staged is not None and self.stages_parquet else None
 
     def publish_slice(self) -> None:
         """Let the slice appear under its final name, which nothing refers to until it is registered."""
@@ -232,8 +253,16 @@ class FileOutput(Output):
 
     area: StagingArea
 
-    def __init__(self, spark: SparkSession, snapshot: Snapshot, operation: OutputOperation, attempt: Attempt) -> None:
-        super().__init__(spark, snapshot, operation, attempt)
+    def __init__(
+        self,
+        spark: SparkSession,
+        snapshot: Snapshot,
+        operation: OutputOperation,
+        attempt: Attempt,
+        *,
+        is_checked: bool = False,
+    ) -> None:
+        super().__init__(spark, snapshot, operation, attempt, is_checked=is_checked)
         destination = operation.destination
         self._storage = open_storage(destination.uri, spark)
         self.area = StagingArea(self._storage, destination.uri, attempt)
@@ -246,9 +275,13 @@ class FileOutput(Output):
         )
         overwrites = operation.write_mode == "overwrite"
         self._table = FileTable(self._storage, self.area, destination.uri, attempt.period, overwrites, attempt.token)
-        # A registered output of another format is staged as Parquet, and converted once all its rows are there.
-        self._converts = self.slice is not None and destination.format != PARQUET
-        self.staged = self.stage_slice() if self._converts else self._files
+        # What is registered or checked is staged as Parquet, and converted once all its rows are there.
+        self._converts = (self.slice is not None or is_checked) and destination.format != PARQUET
+        self.staged = (self.stage_slice() or self._stage_for_checks()) if self._converts else self._files
+
+    def _stage_for_checks(self) -> StagedFiles:
+        uri = join_uri(self.area.folder, f"{self.operation.seq}-checked")
+        return StagedFiles(self.spark, self._storage, uri, PARQUET)
 
     def claim(self) -> None:
         """Become the newest attempt at this folder."""
@@ -299,8 +332,16 @@ class FileOutput(Output):
 class JdbcTableOutput(Output):
     """An output that is a table of a database."""
 
-    def __init__(self, spark: SparkSession, snapshot: Snapshot, operation: OutputOperation, attempt: Attempt) -> None:
-        super().__init__(spark, snapshot, operation, attempt)
+    def __init__(
+        self,
+        spark: SparkSession,
+        snapshot: Snapshot,
+        operation: OutputOperation,
+        attempt: Attempt,
+        *,
+        is_checked: bool = False,
+    ) -> None:
+        super().__init__(spark, snapshot, operation, attempt, is_checked=is_checked)
         ref = operation.destination.credential_ref
         periods = _list_periods(snapshot)
         target = JdbcTarget(spark, operation, attempt, periods, lambda: read_credentials(ref))
@@ -329,6 +370,29 @@ class JdbcTableOutput(Output):
             with self.explained():
                 self.staged.seal()
                 self._table.add(self.read_staged(self.staged))
+
+    def read_rows(self) -> DataFrame:
+        """Return the rows of the stage table: what the database holds, which nobody else writes to."""
+        operation = self.operation
+        table = Table(
+            role="input",
+            dataset_id=operation.destination.display,
+            dataset_version=1,
+            table=operation.destination.table or "",
+            columns=operation.columns,
+            temporal=Temporal("snapshot"),
+            locations=(self._table.locate_stage(),),
+            mark=operation.mark,
+        )
+        moments = Moments(self.spark, is_needed=False)
+        period, as_of = self.snapshot.period.identifier, self.snapshot.as_of
+        context = SourceContext(self.spark, period, as_of, read_options, moments, needs_positions=False)
+        return load_table(context, table).frame.select(*(quote_name(column.name) for column in operation.columns))
+
+    def count_nulls(self, columns: Sequence[str]) -> Mapping[str, int] | None:
+        """Only the database knows."""
+        del columns
+        return None
 
     def publish(self) -> None:
         """Replace the period in one transaction."""

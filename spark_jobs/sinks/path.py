@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from spark_jobs.contract.options import PLAIN_NAMES, merge_options
 from spark_jobs.contract.sql import quote_name
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.attempts import StagingArea, make_replaced_error
-from spark_jobs.spark.jvm import count_parquet_rows
+from spark_jobs.spark.jvm import count_parquet_nulls, count_parquet_rows
 from spark_jobs.spark.storage import Storage, join_uri
 
 if TYPE_CHECKING:
@@ -77,6 +77,16 @@ class StagedFiles:
             raise FileNotFoundError(errno.ENOENT, "the files that Spark has written are not there", self.uri)
         self.rows += added
         return added
+
+    def count_nulls(self, columns: Sequence[str]) -> dict[str, int] | None:
+        """Return in how many rows each column is NULL, as the Parquet files' footers say; None when they do not."""
+        totals = dict.fromkeys(columns, 0)
+        for name in (name for name, rows in self._rows_of.items() if rows):
+            found = count_parquet_nulls(self.spark, join_uri(self.uri, name), columns)
+            if found is None:
+                return None
+            totals = {column: total + found[column] for column, total in totals.items()}
+        return totals
 
     def seal(self) -> None:
         """Leave nothing in the folder but files of rows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -36,6 +37,18 @@ class Sinks(Protocol):
 
     def scratch(self, name: str) -> str | None:
         """Return the URI of a folder for Parquet files of the executor's own; None when there is no place."""
+
+    def seal(self) -> None:
+        """Finish what was staged, when every operation has succeeded."""
+
+    def read_staged(self, seq: int) -> DataFrame:
+        """Return an output's rows as they are staged, with its columns; to be called when it is sealed."""
+
+    def count_staged(self, seq: int) -> int:
+        """Return how many rows of an output are staged."""
+
+    def count_nulls(self, seq: int, columns: Sequence[str]) -> Mapping[str, int] | None:
+        """Return in how many rows each column is NULL; None when only reading them would tell."""
 
     def abandon(self) -> None:
         """Remove what was staged; never raises."""

@@ -8,7 +8,7 @@ order. A crash in between is completed by the retry: what it finds published it 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -40,6 +40,7 @@ class Publication:
             if isinstance(operation, OutputOperation)
         }
         self._scratch: list[str] = []
+        self._is_sealed = False
         self.begun = False
         """Whether outputs are being swapped in: from then on a failure may leave some of them published."""
 
@@ -65,14 +66,32 @@ class Publication:
                 return uri
         return None
 
+    def seal(self) -> None:
+        """Finish what was staged; nothing is done when it is finished."""
+        if not self._is_sealed:
+            for output in self._outputs.values():
+                output.seal()
+            self._is_sealed = True
+
+    def read_staged(self, seq: int) -> DataFrame:
+        """Return an output's rows as they are staged."""
+        return self._outputs[seq].read_rows()
+
+    def count_staged(self, seq: int) -> int:
+        """Return how many rows of an output are staged."""
+        return self._outputs[seq].rows
+
+    def count_nulls(self, seq: int, columns: Sequence[str]) -> Mapping[str, int] | None:
+        """Return in how many rows each column is NULL, where files say so."""
+        return self._outputs[seq].count_nulls(columns)
+
     def publish(self, before_swap: Callable[[], None] | None = None) -> tuple[OutputReport, ...]:
         """Let all outputs take the place of what was there; to be called when every operation has succeeded.
 
         `before_swap` is called when all is ready, right before anything is seen; what it raises stops the publication.
         """
         outputs = list(self._outputs.values())
-        for output in outputs:
-            output.seal()
+        self.seal()
         # What the first one is refused for is found when it is published, before anything is seen.
         for output in outputs[1:]:
             output.rehearse()
@@ -96,5 +115,6 @@ class Publication:
                 output.abandon()
 
     def _make_output(self, operation: OutputOperation) -> Output:
+        checked = {seq for check in self._snapshot.plan.checks for seq in check.outputs}
         build = JdbcTableOutput if operation.destination.kind == "jdbc" else FileOutput
-        return build(self._spark, self._snapshot, operation, self._attempt)
+        return build(self._spark, self._snapshot, operation, self._attempt, is_checked=operation.seq in checked)

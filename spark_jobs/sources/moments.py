@@ -30,6 +30,8 @@ class Moments:
     """The moments at which a run's databases are read."""
 
     spark: SparkSession
+    is_needed: bool = True
+    """Whether anybody else may change what is read."""
     _held: dict[tuple[str, str | None], tuple[Database, str | None]] = field(default_factory=dict)
     _one_at_a_time: Lock = field(default_factory=Lock)
 
@@ -37,7 +39,7 @@ class Moments:
         """Return what a reader's session says first to see the moment; None where a database has no such thing."""
         url = get_option(options, "url") or ""
         dialect = find_dialect(url)
-        if not dialect.moment_sql or is_connect(self.spark):
+        if not self.is_needed or not dialect.moment_sql or is_connect(self.spark):
             return None
         with self._one_at_a_time:
             user = get_option(options, "user")

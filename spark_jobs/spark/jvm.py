@@ -68,6 +68,30 @@ def count_parquet_rows(spark: SparkSession, uri: str) -> int:
     if is_connect(spark):
         # Spark answers this from the footer as well.
         return spark.read.parquet(escape_pattern(uri)).count()
+    with _open_parquet(spark, uri) as reader:
+        return int(reader.getRecordCount())
+
+
+def count_parquet_nulls(spark: SparkSession, uri: str, columns: Sequence[str]) -> dict[str, int] | None:
+    """Return in how many rows of one Parquet file each column is NULL; None when its footer does not say."""
+    if is_connect(spark):
+        return None
+    totals = dict.fromkeys(columns, 0)
+    with _open_parquet(spark, uri) as reader:
+        for block in reader.getFooter().getBlocks():
+            for chunk in block.getColumns():
+                name = chunk.getPath().toDotString()
+                if name not in totals:
+                    continue
+                statistics = chunk.getStatistics()
+                if statistics is None or not statistics.isNumNullsSet():
+                    return None
+                totals[name] += int(statistics.getNumNulls())
+    return totals
+
+
+@contextmanager
+def _open_parquet(spark: SparkSession, uri: str) -> Iterator[Any]:
     jvm = _get_jvm(spark)
     with _as_os_errors():
         file = jvm.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(
@@ -75,7 +99,7 @@ def count_parquet_rows(spark: SparkSession, uri: str) -> int:
         )
         reader = jvm.org.apache.parquet.hadoop.ParquetFileReader.open(file)
         try:
-            return int(reader.getRecordCount())
+            yield reader
         finally:
             reader.close()
 

@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from airflow_provider_runtime.core.model.base import Day, Model, Name, NonEmptyText, Text, Version
 from airflow_provider_runtime.core.moments import EXAMPLE, read_moment
+from spark_jobs.contract.checks import CheckStatus
 
 INLINE_KINDS = {
     "calendars": "calendar",
@@ -111,6 +112,19 @@ class ExpectedError(Model):
     """Regular expression that the message contains."""
 
 
+class ExpectedCheck(Model):
+    """What is expected to come of a check; only the keys that are given are compared."""
+
+    name: NonEmptyText
+    """Name of the check."""
+    status: CheckStatus | None = None
+    """How it ended."""
+    value: Any = None
+    """The value, read as its type, so that 5 and "5.00" are equal."""
+    failing_rows: int | None = Field(default=None, ge=0)
+    """How many rows failed."""
+
+
 class Expect(Model):
     """Everything that a scenario is compared with."""
 
@@ -118,6 +132,8 @@ class Expect(Model):
     """What outputs write."""
     snapshot: dict[str, Any] | None = None
     """Part of the resolver snapshot."""
+    checks: tuple[ExpectedCheck, ...] = ()
+    """What comes of checks, beside outputs or error."""
     error: ExpectedError | None = None
     """Error that the run ends in, in place of outputs."""
 
@@ -127,9 +143,9 @@ class Expect(Model):
             raise PydanticCustomError(
                 "definition", "outputs and error exclude each other", {"hint": "remove one", "field": "error"}
             )
-        if self.error is None and not self.outputs and self.snapshot is None:
+        if self.error is None and not self.outputs and not self.checks and self.snapshot is None:
             raise PydanticCustomError(
-                "definition", "nothing is expected", {"hint": "add outputs, snapshot or error below expect"}
+                "definition", "nothing is expected", {"hint": "add outputs, checks, snapshot or error below expect"}
             )
         return self
 

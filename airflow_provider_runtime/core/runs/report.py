@@ -9,6 +9,7 @@ from typing import Any
 
 from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError, SnapshotError, get_error_class
 from airflow_provider_runtime.core.registry.ports import Attempt, Registration
+from spark_jobs.contract.checks import show_result
 from spark_jobs.contract.documents import read_document
 from spark_jobs.contract.problems import shorten
 from spark_jobs.contract.report import ErrorReport, Report
@@ -40,9 +41,9 @@ def check_report(report: Report, attempt: Attempt) -> None:
 
 
 def make_job_error(report: Report, project: str | None = None) -> RuntimeProviderError:
-    """Return the error that a report tells of, with its place in the YAML."""
-    problem = (report.error or ErrorReport()).to_problem(project)
-    return get_error_class(problem.code)(problem)
+    """Return the error that a report tells of, with all its problems and their places in the YAML."""
+    problems = [error.to_problem(project) for error in report.errors or (report.error or ErrorReport(),)]
+    return get_error_class(problems[0].code)(problems)
 
 
 def describe_error(error: BaseException) -> ErrorReport:
@@ -72,6 +73,7 @@ def public_report(report: Report, registrations: Sequence[Registration]) -> dict
             }
             for output in report.outputs
         ],
+        "checks": [show_result(result) for result in report.checks],
         "timings": dict(report.timings),
         "error": None if report.error is None else asdict(report.error),
     }

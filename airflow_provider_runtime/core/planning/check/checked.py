@@ -102,6 +102,7 @@ class CheckedValue:
     """An aggregate over the rows of an output, of a dataset's table, or of the input when it names neither."""
 
     value: Checked
+    text: str
     path: Path
     where: Checked | None = None
     where_path: Path = ()
@@ -131,6 +132,7 @@ class CheckedCheck:
     where: Checked | None = None
     """Of `rows` and `unique`; that of a value stands beside the value."""
     rows: Checked | None = None
+    rows_text: str = ""
     unique: tuple[str, ...] = ()
     group_by: tuple[tuple[str, DataType], ...] = ()
     """Grouping columns, each with the type in which both sides are compared."""

@@ -12,6 +12,7 @@ from airflow_provider_runtime.core.expr.datatypes import NUMERIC, common_type
 from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
 from airflow_provider_runtime.core.model.check import Check, ComparedValue
 from airflow_provider_runtime.core.model.operation import OutputOperation
+from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.model.schema import DataType
 from airflow_provider_runtime.core.planning.check.check_limits import COMPARED_KINDS, LimitReader
 from airflow_provider_runtime.core.planning.check.checked import (
@@ -49,6 +50,13 @@ BELONGS = {
 def name_key_check(seq: int) -> str:
     """Return the name of the check that an output's key makes."""
     return f"key of output {seq}"
+
+
+def list_check_names(project: Project) -> list[str]:
+    """Return the names of a project's checks, those that keys of outputs make included."""
+    outputs = [operation for operation in project.operations if isinstance(operation, OutputOperation)]
+    keys = [name_key_check(output.seq) for output in outputs if output.arguments.key]
+    return [*keys, *(check.name for check in project.checks)]
 
 
 def check_checks(
@@ -264,7 +272,9 @@ class _CheckChecker:
     def _check_rows(self, side: _Side, where: Checked | None) -> CheckedCheck:
         assert self.check.rows is not None
         condition = self._check_text(self.check.rows, side, (*self.path, "rows"), boolean=True)
-        return self._make("rows", rows=condition, where=where, at_most=self.limits.read_at_most())
+        return self._make(
+            "rows", rows=condition, rows_text=self.check.rows, where=where, at_most=self.limits.read_at_most()
+        )
 
     def _check_unique(self, side: _Side, where: Checked | None) -> CheckedCheck:
         assert self.check.unique is not None
@@ -284,7 +294,7 @@ class _CheckChecker:
         other = self._check_other(equals, types, value) if isinstance(equals, ComparedValue) else None
         if value is None:
             return self._make("value")
-        left = CheckedValue(value, (*path, "value"), where, (*path, "where"), output=check.output)
+        left = CheckedValue(value, check.value, (*path, "value"), where, (*path, "where"), output=check.output)
         parts: dict[str, object] = {"value": left, "group_by": tuple(types.items())}
         is_compared = bool(check.model_fields_set & {*COMPARISONS})
         if is_compared and self.limits.check_kind(value.type, (*path, "value"), COMPARED_KINDS):
@@ -313,7 +323,7 @@ class _CheckChecker:
             return None
         if self.limits.check_kind(checked.type, (*path, name), COMPARED_KINDS) and value is not None:
             self._check_alike(value.type, checked.type, (*path, name))
-        return CheckedValue(checked, (*path, name), where, (*path, "where"), side.output, side.table)
+        return CheckedValue(checked, text, (*path, name), where, (*path, "where"), side.output, side.table)
 
     def _meet_group(
         self, column: str, data_type: DataType, side: _Side, types: dict[str, DataType], path: Path

@@ -48,6 +48,7 @@ from airflow_provider_runtime.core.planning.resolve.run_period import (
 )
 from airflow_provider_runtime.core.planning.resolve.slices import locate_slices
 from airflow_provider_runtime.core.planning.resolve.tables import ResolveContext, ResolvedTable, resolve_table
+from airflow_provider_runtime.core.planning.snapshot.check_pins import find_baselines, find_overrides
 from airflow_provider_runtime.core.planning.snapshot.choices import (
     TableChoice,
     describe_choice,
@@ -61,6 +62,7 @@ from airflow_provider_runtime.core.planning.snapshot.compile import (
     make_plan_mark,
     resolve_destinations,
 )
+from airflow_provider_runtime.core.planning.snapshot.compile_checks import CompiledChecks, compile_checks
 from airflow_provider_runtime.core.planning.snapshot.pinning import (
     Pin,
     pin_table,
@@ -174,7 +176,11 @@ class _Builder:
             if not self.problems
             else None
         )
-        used = compiled.used_tables if compiled else frozenset(use.key for use in checked.tables)
+        checks = CompiledChecks()
+        if compiled is not None:
+            baselines = find_baselines(self.registry, checked, context.index, context.period)
+            checks = compile_checks(checked, run_timestamp=run_timestamp, baselines=baselines)
+        used = compiled.used_tables | checks.used_tables if compiled else frozenset(use.key for use in checked.tables)
         choices = self._choose_all(checked, context, used)
         definitions = find_used_definitions(self.catalog, checked, self.resolvers.values())
         changed = list_changed(self.registry, definitions)
@@ -192,8 +198,11 @@ class _Builder:
             marks={
                 **{key: make_plan_mark(c.pin.use.location, c.pin.use.operation_seq) for key, c in read.items()},
                 **compiled.marks,
+                **checks.marks,
             },
             project_name=self.definition.model.name,
+            checks=checks.checks,
+            keep_failing_rows=self.definition.model.keep_failing_rows,
             settings=Settings(
                 calendar=context.index.calendar_id,
                 allow_closed=self.options.allow_closed,
@@ -361,6 +370,7 @@ class _Builder:
             as_of=self.options.as_of or period.start_date,
             resolver_snapshot=describe_resolvers(choices),
             plan=plan,
+            overrides=find_overrides(self.registry, [check.name for check in plan.checks], project.id, period),
         )
 
 

@@ -69,7 +69,7 @@ def test_names_and_texts_may_hold_anything(sql: str) -> None:
 def make_place(**changed: object) -> Plan:
     location = Location(**{"kind": "jdbc", "format": "jdbc", "table": "finance.gl", **changed})  # type: ignore[arg-type]
     plan = SimpleNamespace(
-        tables={"t": SimpleNamespace(locations=(location,), columns=())}, operations=(), input_columns=()
+        tables={"t": SimpleNamespace(locations=(location,), columns=())}, operations=(), input_columns=(), checks=()
     )
     return cast("Plan", plan)
 
@@ -163,7 +163,9 @@ def test_places_that_could_run_code_are_refused(changed: dict[str, object]) -> N
 @pytest.mark.parametrize("alias", ["fx`, reflect('a') AS `y", "(a|a)*$", "", "a b", "ä"])
 def test_aliases_are_names(alias: str) -> None:
     join = SimpleNamespace(alias=alias)
-    plan = SimpleNamespace(tables={}, operations=(SimpleNamespace(type="update", joins=(join,)),), input_columns=())
+    plan = SimpleNamespace(
+        tables={}, operations=(SimpleNamespace(type="update", joins=(join,)),), input_columns=(), checks=()
+    )
     with pytest.raises(ValueError, match="alias that is no name"):
         check_plan(cast("Plan", plan))
 

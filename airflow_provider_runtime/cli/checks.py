@@ -1,0 +1,124 @@
+"""The command `airflow-runtime checks`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import click
+
+from airflow_provider_runtime.cli.check_table import TITLES, make_row
+from airflow_provider_runtime.cli.options import (
+    DEFAULT_REGISTRY,
+    catalog_option,
+    format_option,
+    print_json,
+    project_option,
+    registry_option,
+)
+from airflow_provider_runtime.cli.periods import find_user
+from airflow_provider_runtime.cli.tables import print_table
+from airflow_provider_runtime.core.errors import DefinitionError, Problem, raise_problems
+from airflow_provider_runtime.core.evidence.checks import PeriodChecks, list_last_checks
+from airflow_provider_runtime.core.registry.ports import Registry
+from airflow_provider_runtime.core.suggest import suggest
+
+
+@click.command("checks")
+@catalog_option
+@registry_option(default=DEFAULT_REGISTRY)
+@project_option(required=True)
+@click.option("--period", metavar="X", help="Only this period.")
+@click.option("--override", metavar="NAME", help="Let this failing check pass, for runs resolved from now on.")
+@click.option("--withdraw", metavar="NAME", help="End that.")
+@click.option("--reason", metavar="TEXT", help="Why it may pass; asked for with --override.")
+@format_option("text", "json")
+def command(
+    catalog: Path,
+    registry: str,
+    project: str,
+    period: str | None,
+    override: str | None,
+    withdraw: str | None,
+    reason: str | None,
+    output_format: str,
+) -> None:
+    """Show the last results of a project's checks; let a failing one pass, with who, when and why.
+
+    \b
+    Examples:
+      airflow-runtime checks --project fx-close --period 2026-01
+      airflow-runtime checks --project fx-close --period 2026-01 --override "no jump" --reason "a store was closed"
+      airflow-runtime checks --project fx-close --period 2026-01 --withdraw "no jump"
+    """
+    if override is not None and withdraw is not None:
+        raise click.UsageError("give one of --override and --withdraw")
+    if (override or withdraw) is not None and period is None:
+        raise click.UsageError("an override is of one period: give --period X")
+    if override is not None and not (reason or "").strip():
+        raise click.UsageError("an override needs --reason TEXT")
+    if reason is not None and override is None:
+        raise click.UsageError("--reason belongs to --override")
+    from airflow_provider_runtime.core.registry.sql import open_registry
+
+    opened = open_registry(registry)
+    if period is not None and override is not None:
+        project_id = _find_project(opened, catalog, project, period, override)
+        opened.add_override(project_id, period, override, who=find_user(), reason=(reason or "").strip())
+    elif period is not None and withdraw is not None:
+        _withdraw(opened, catalog, project, period, withdraw)
+    _print(list_last_checks(opened, project, period), output_format)
+
+
+def _find_project(registry: Registry, catalog: Path, reference: str, period: str, name: str) -> str:
+    """Return the project's id, after finding that it has the check and that the period is one of its calendar."""
+    run = next(iter(registry.list_runs(project=reference, period=period, limit=1)), None)
+    recorded = [str(entry.get("name")) for entry in (run.report or {}).get("checks") or ()] if run is not None else []
+    if run is not None and name in recorded:
+        return run.project_id
+    project_id, names = _read_catalog(catalog, reference, period)
+    if name not in names:
+        hint = suggest(name, names) or "the project has no checks"
+        raise DefinitionError(Problem("CHECK_002", f"project '{reference}' has no check '{name}'", hint))
+    return project_id
+
+
+def _read_catalog(catalog: Path, reference: str, period: str) -> tuple[str, Sequence[str]]:
+    from airflow_provider_runtime.core.catalog.loader import load_catalog
+    from airflow_provider_runtime.core.planning.check.checks import list_check_names
+    from airflow_provider_runtime.core.planning.check.validation import explain_missing
+    from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods, get_run_period
+
+    loaded = load_catalog(catalog, project=reference)
+    definition = loaded.catalog.find_project(reference)
+    if definition is None:
+        raise_problems(explain_missing(loaded.catalog, loaded, reference))
+        raise DefinitionError(Problem("PROJECT_001", f"project '{reference}' not found"))
+    get_run_period(get_project_periods(loaded.catalog, definition), period, definition)
+    return definition.model.id, list_check_names(definition.model)
+
+
+def _withdraw(registry: Registry, catalog: Path, reference: str, period: str, name: str) -> None:
+    known = next(iter(registry.list_runs(project=reference, limit=1)), None)
+    project_id = known.project_id if known is not None else _read_catalog(catalog, reference, period)[0]
+    if registry.withdraw_override(project_id, period, name, who=find_user()) is None:
+        held = [entry.check for entry in registry.list_overrides(project_id, period) if entry.withdrawn_at is None]
+        hint = f"overridden are: {', '.join(held)}" if held else "no check of this period is overridden"
+        raise DefinitionError(Problem("CHECK_002", f"check '{name}' of period {period} is not overridden", hint))
+
+
+def _print(periods: Iterable[PeriodChecks], output_format: str) -> None:
+    listed = list(periods)
+    if output_format == "json":
+        print_json([found.to_dict() for found in listed])
+        return
+    rows = [(found.period, *make_row(result)) for found in listed for result in found.checks]
+    print_table(("period", *TITLES), rows, empty="no results of checks", optional=("difference",))
+    given = [
+        (found.period, entry.check, entry.who, entry.at, entry.reason, entry.withdrawn_by)
+        for found in listed
+        for entry in found.overrides
+    ]
+    if given:
+        click.echo()
+        print_table(("period", "overridden", "who", "when (UTC)", "why", "withdrawn by"), given, empty="")

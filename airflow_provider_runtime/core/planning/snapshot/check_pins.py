@@ -1,0 +1,72 @@
+"""What the registry knows that checks depend on: values of earlier publications, and who lets a check pass."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import UTC
+from typing import Any
+
+from airflow_provider_runtime.core.calendar.periods import PeriodIndex
+from airflow_provider_runtime.core.model.period import Period
+from airflow_provider_runtime.core.planning.check.checked import CheckedProject
+from airflow_provider_runtime.core.registry.ports import Publication, Registry
+from spark_jobs.contract.checks import Baseline, CheckResult, Override
+from spark_jobs.contract.documents import DocumentError, read_document
+
+
+def find_baselines(
+    registry: Registry | None, checked: CheckedProject, index: PeriodIndex, period: Period
+) -> dict[str, Baseline]:
+    """Return what the publications that `change` compares with have recorded, by the checks' names."""
+    wanted = {check.name: check.change.since for check in checked.checks if check.change is not None}
+    if registry is None or not wanted:
+        return {}
+    previous = index.find_previous(period)
+    periods = {"last_publication": period, "previous_period": previous}
+    project_id = checked.definition.model.id
+    published = {
+        since: _find_publication(registry, project_id, periods[since]) for since in dict.fromkeys(wanted.values())
+    }
+    found = {name: _read_baseline(published[since], name) for name, since in wanted.items()}
+    return {name: baseline for name, baseline in found.items() if baseline is not None}
+
+
+def find_overrides(
+    registry: Registry | None, names: Collection[str], project_id: str, period: Period
+) -> tuple[Override, ...]:
+    """Return the permissions that hold for these checks of a period."""
+    if registry is None or not names:
+        return ()
+    return tuple(
+        Override(
+            check=entry.check,
+            who=entry.who,
+            at=entry.at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z",
+            reason=entry.reason,
+        )
+        for entry in registry.list_overrides(project_id, period.identifier)
+        if entry.withdrawn_at is None and entry.check in names
+    )
+
+
+def _find_publication(registry: Registry, project_id: str, period: Period | None) -> Publication | None:
+    if period is None:
+        return None
+    found = registry.list_publications(project_id, period.identifier, limit=1)
+    return found[0] if found else None
+
+
+def _read_baseline(publication: Publication | None, name: str) -> Baseline | None:
+    recorded = [] if publication is None else [entry for entry in publication.checks if entry.get("name") == name]
+    result = _read_result(recorded[0]) if recorded else None
+    if publication is None or result is None:
+        return None
+    return Baseline(run_id=publication.run_id, period=publication.period, value=result.value, groups=result.recorded)
+
+
+def _read_result(recorded: Mapping[str, Any]) -> CheckResult | None:
+    """Return a result that was recorded; None for one that another version has written in another form."""
+    try:
+        return read_document(CheckResult, recorded)
+    except DocumentError:
+        return None

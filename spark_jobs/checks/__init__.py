@@ -1,0 +1,1 @@
+"""Checks of staged outputs: what must be true before anything is published."""

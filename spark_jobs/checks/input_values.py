@@ -1,0 +1,58 @@
+"""Totals of the input that come with the pass that reads it, so that no source is read twice for a check."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import Observation, functions
+
+from spark_jobs.checks.values import spell_value
+from spark_jobs.contract.sql import WORKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from spark_jobs.contract.checks import Check
+
+LONGEST_WAIT_SECONDS = 10
+"""For a total that no value holds, of which Spark only speaks in its log."""
+
+
+class InputValues:
+    """The totals of the input that checks ask for, those of groups apart."""
+
+    def __init__(self, checks: Sequence[Check]) -> None:
+        sides = [side for check in checks if not check.group_by for side in check.values]
+        wanted = [spell_value(side.sql, side.type) for side in sides if side.output is None and side.table is None]
+        self._wanted = list(dict.fromkeys(wanted))
+        self._observation: Observation | None = None
+
+    def observe(self, frame: DataFrame) -> DataFrame:
+        """Return the input's rows, which are added up by whoever reads them."""
+        if not self._wanted:
+            return frame
+        self._observation = Observation()
+        metrics = [functions.expr(sql).alias(f"@i{index}") for index, sql in enumerate(self._wanted)]
+        return frame.alias(WORKING).observe(self._observation, *metrics)
+
+    def read(self) -> Mapping[str, Any]:
+        """Return the totals by their SQL, once the rows were read; nothing when they cannot be told."""
+        if self._observation is None:
+            return {}
+        found: dict[str, Any] = {}
+        reading = threading.Thread(target=_read, args=(self._observation, found), daemon=True)
+        reading.start()
+        reading.join(LONGEST_WAIT_SECONDS)
+        metrics = dict(found)
+        names = [f"@i{index}" for index in range(len(self._wanted))]
+        return {sql: metrics[name] for sql, name in zip(self._wanted, names, strict=True) if name in metrics}
+
+
+def _read(observation: Observation, found: dict[str, Any]) -> None:
+    # Whatever goes wrong here goes wrong again, and is explained, when the check reads the input itself.
+    try:
+        found.update(observation.get)
+    except Exception:  # noqa: BLE001
+        found.clear()

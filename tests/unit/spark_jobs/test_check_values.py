@@ -1,0 +1,123 @@
+"""Values of checks compared in exact decimals, on the driver."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal, localcontext
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spark_jobs.checks.values import (
+    Bounds,
+    Value,
+    is_equal,
+    make_change_bounds,
+    make_equal_bounds,
+    parse_value,
+    read_value,
+    subtract,
+    write_value,
+)
+from spark_jobs.contract.checks import Limit
+
+NUMBERS = st.decimals(allow_nan=False, allow_infinity=False, places=20, min_value=-(10**38), max_value=10**38)
+AMOUNTS = st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=0, max_value=10**12)
+NONE = Limit("0")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected", "tolerance", "equal"),
+    [
+        (Decimal("1.00"), Decimal("1"), NONE, True),
+        (Decimal("1.00"), Decimal("1.01"), Limit("0.01"), True),
+        (Decimal("1.00"), Decimal("1.0100000000000000000000000000000000000001"), Limit("0.01"), False),
+        (Decimal("-99"), Decimal("-100"), Limit("1", is_percent=True), True),
+        (Decimal("-98.99"), Decimal("-100"), Limit("1", is_percent=True), False),
+        (Decimal(1), Decimal(0), Limit("50", is_percent=True), False),
+        (None, None, NONE, True),
+        (None, Decimal(0), Limit("5"), False),
+        (Decimal(0), None, Limit("5"), False),
+        (date(2026, 1, 31), date(2026, 2, 1), NONE, False),
+        (date(2026, 1, 31), date(2026, 2, 1), Limit("1"), True),
+        (date.max, date.max, Limit("10"), True),
+        (datetime(2026, 1, 1, 0, 0, 0, 1), datetime(2026, 1, 1), NONE, False),
+        ("a", "a", NONE, True),
+        ("a", "A", NONE, False),
+    ],
+)
+def test_values_are_equal_but_for_the_tolerance(value: Value, expected: Value, tolerance: Limit, equal: bool) -> None:
+    assert is_equal(value, expected, tolerance) is equal
+
+
+@given(NUMBERS, NUMBERS, AMOUNTS)
+def test_tolerance_is_exact_at_any_size(value: Decimal, expected: Decimal, amount: Decimal) -> None:
+    with localcontext(prec=500):
+        near = abs(value - expected) <= amount
+        within_percent = abs(value - expected) * 100 <= amount * abs(expected)
+    assert is_equal(value, expected, Limit(f"{amount:f}")) is near
+    assert is_equal(value, expected, Limit(f"{amount:f}", is_percent=True)) is within_percent
+
+
+@given(NUMBERS, NUMBERS)
+def test_difference_is_exact_and_written_as_plain_digits(value: Decimal, expected: Decimal) -> None:
+    told = subtract(value, expected)
+    assert told is not None
+    with localcontext(prec=500):
+        assert Decimal(told) == value - expected
+    assert "E" not in told
+    assert not told.startswith("-0.00000000000000000000")
+
+
+@pytest.mark.parametrize(
+    ("value", "least", "most", "holds"),
+    [
+        (Decimal(80), Limit("-20", is_percent=True), Limit("20", is_percent=True), True),
+        (Decimal("79.99"), Limit("-20", is_percent=True), Limit("20", is_percent=True), False),
+        (Decimal(120), Limit("-20", is_percent=True), None, True),
+        (Decimal(121), None, Limit("20", is_percent=True), False),
+        (Decimal(105), Limit("0"), Limit("5"), True),
+        (Decimal("105.01"), Limit("0"), Limit("5"), False),
+        (None, Limit("-100", is_percent=True), None, False),
+    ],
+)
+def test_change_is_measured_from_the_earlier_value(
+    value: Value, least: Limit | None, most: Limit | None, holds: bool
+) -> None:
+    bounds = make_change_bounds(Decimal(100), least, most)
+    assert bounds is not None
+    assert bounds.hold(value) is holds
+
+
+def test_change_of_a_negative_value_is_a_percentage_of_its_amount() -> None:
+    bounds = make_change_bounds(Decimal(-100), Limit("-20", is_percent=True), Limit("20", is_percent=True))
+    assert bounds == Bounds(Decimal("-120.00"), Decimal("-80.00"))
+
+
+def test_change_from_null_never_passes() -> None:
+    assert make_change_bounds(None, Limit("-100"), Limit("100")) is None
+
+
+def test_equality_without_tolerance_keeps_the_expected_value_as_it_is() -> None:
+    assert make_equal_bounds("x", NONE) == Bounds("x", "x")
+
+
+@pytest.mark.parametrize(
+    ("found", "type_", "text"),
+    [
+        (5, "bigint", "5"),
+        (Decimal("15000.00"), "decimal(18,2)", "15000.00"),
+        (Decimal("-0.00"), "decimal(18,2)", "0.00"),
+        (Decimal("1E-20"), "decimal(38,20)", "0.00000000000000000001"),
+        (date(2026, 1, 31), "date", "2026-01-31"),
+        (1_769_860_800_000_001, "timestamp", "2026-01-31T12:00:00.000001Z"),
+        ("text", "string", "text"),
+        (True, "boolean", "true"),
+        (None, "bigint", None),
+    ],
+)
+def test_values_are_written_exactly_and_read_again(found: object, type_: str, text: str | None) -> None:
+    value = read_value(found, type_)
+    assert write_value(value) == text
+    assert parse_value(text, type_) == value
