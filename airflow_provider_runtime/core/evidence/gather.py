@@ -15,6 +15,16 @@ Document = Mapping[str, Any]
 FindSnapshot = Callable[[RunRecord], Snapshot | None]
 """Returns a run's snapshot, None when it is out of reach."""
 MOST_IN_HISTORY = 50
+KEYS = {
+    "sources": ("table", "dataset_id", "version", "files", "bytes", "fingerprint"),
+    "operations": ("seq", "type", "name", "rows_affected", "rows_after", "seconds", "computed_with", "joins"),
+    "outputs": ("seq", "destination", "rows", "columns", "registered_dataset", "registered_version", "totals"),
+    "checks": (
+        "name", "output", "kind", "on_fail", "status", "rows", "failing_rows", "value", "expected", "difference",
+        "groups", "failing_rows_uri", "message",
+    ),
+}  # fmt: skip
+"""What evidence tells of each part of a report; samples of rows stay out of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +96,10 @@ def gather_evidence(
         project_version=shown.project_version if shown is not None else None,
         as_of=snapshot.as_of.isoformat() if snapshot is not None else None,
         pins=list_pins(snapshot) if snapshot is not None else [],
-        sources=report.get("sources") or [],
-        operations=[_describe_operation(item) for item in report.get("operations") or ()],
-        outputs=report.get("outputs") or [],
-        checks=report.get("checks") or [],
+        sources=_pick(report, "sources"),
+        operations=_pick(report, "operations"),
+        outputs=_pick(report, "outputs"),
+        checks=_pick(report, "checks"),
         comparison=report.get("comparison"),
         approval=_describe_approval(registry.list_approvals(shown.run_id)) if shown is not None else None,
         history=[_describe_publication(run) for run in runs if run.published_at is not None],
@@ -153,20 +163,20 @@ def _describe_run(run: RunRecord) -> Run:
     )
 
 
-def _describe_operation(operation: Document) -> Document:
-    keys = ("seq", "type", "name", "rows_affected", "rows_after", "seconds", "computed_with", "joins")
-    return {key: operation.get(key) for key in keys}
+def _pick(report: Document, part: str) -> list[Document]:
+    """Return the entries of a part of a report, with all keys: reports of older packages have fewer."""
+    return [{key: entry.get(key) for key in KEYS[part]} for entry in report.get(part) or ()]
 
 
 def _describe_publication(run: RunRecord) -> Document:
-    outputs = (run.report or {}).get("outputs") or ()
+    outputs = _pick(run.report or {}, "outputs")
     return {
         "run_id": run.run_id,
         "published_at": _format(run.published_at),
         "who": run.who or None,
         "project_version": run.project_version,
-        "rows": sum(output.get("rows") or 0 for output in outputs),
-        "outputs": [{key: output.get(key) for key in ("seq", "destination", "rows", "totals")} for output in outputs],
+        "rows": sum(output["rows"] or 0 for output in outputs),
+        "outputs": [{key: output[key] for key in ("seq", "destination", "rows", "totals")} for output in outputs],
     }
 
 
