@@ -51,6 +51,9 @@ class RunRequest:
 @click.option("--sandbox", metavar="ID", help="Datasource that a draft project writes to. [default: sandbox]")
 @click.option("--allow-closed", is_flag=True, help="Run a closed period too; a locked one never runs.")
 @click.option("--snapshot", metavar="FILE", help="Execute this snapshot again instead of resolving.")
+@click.option(
+    "--plan", type=click.Path(path_type=Path), metavar="FILE", help="Run what this plan found missing or stale."
+)
 @click.option("--sha256", metavar="HEX", help="Digest that the snapshot must have.")
 @click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="Write what was done to this file.")
 @click.option("--dry-run", is_flag=True, help="Resolve and show what would be done; no Spark, nothing is written.")
@@ -69,6 +72,7 @@ def command(
     sandbox: str | None,
     allow_closed: bool,
     snapshot: str | None,
+    plan: Path | None,
     sha256: str | None,
     report: Path | None,
     dry_run: bool,
@@ -81,9 +85,12 @@ def command(
       airflow-runtime run --project fx-conversion --period 2026-01
       airflow-runtime run --project fx-conversion --period 2026-01..2026-12 --keep-going
       airflow-runtime run --snapshot .runtime/snapshots/<sha256>.json
+      airflow-runtime run --plan plan.json
     """
-    if snapshot is None and (project is None or period is None):
-        raise click.UsageError("give --project and --period, or --snapshot")
+    if plan is not None and (snapshot or project or period or as_of or timestamp or sandbox or dry_run):
+        raise click.UsageError("--plan says what to run; leave the options that choose it out")
+    if snapshot is None and plan is None and (project is None or period is None):
+        raise click.UsageError("give --project and --period, --snapshot or --plan")
     if snapshot is not None and (project is not None or period is not None):
         raise click.UsageError("--snapshot says which project and period; leave --project and --period out")
     if sha256 is not None and snapshot is None:
@@ -106,6 +113,16 @@ def command(
                 _show_snapshot(opened, snapshot, sha256)
                 return
             results = _run_snapshot(runner, opened, snapshot, sha256, _find_catalog(context, catalog))
+        elif plan is not None:
+            from airflow_provider_runtime.cli.planned_run import run_plan
+
+            state = _find_state(registry)
+
+            def run_one(name: str, found: str) -> RunResult:
+                request = RunRequest(name, found, None, None, None, allow_closed, keep_going, state)
+                return _run_periods(runner, catalog, request, opened)[0]
+
+            results = run_plan(plan, catalog, opened, run_one, keep_going=keep_going)
         else:
             assert project is not None
             assert period is not None
@@ -119,7 +136,11 @@ def command(
     finally:
         runner.stop()
     if report is not None:
-        write_report(report, [result.report for result in results], several=period is not None and ".." in period)
+        write_report(
+            report,
+            [result.report for result in results],
+            several=plan is not None or (period is not None and ".." in period),
+        )
     context.exit(0 if all(result.succeeded for result in results) else 1)
 
 

@@ -1,0 +1,188 @@
+"""The board's API: closed to strangers, open as Airflow's auth manager says, acting for its own pages only."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.api_fastapi.core_api.security import get_user
+from fastapi.routing import APIRoute
+from fastapi.testclient import TestClient
+
+from airflow_provider_runtime.board import access, answers
+from airflow_provider_runtime.board.app import make_app
+from airflow_provider_runtime.board.dags import ProjectDag
+from airflow_provider_runtime.core.model.period import GREGORIAN
+from airflow_provider_runtime.core.registry.sql import open_registry
+
+ORIGIN = {"Origin": "http://testserver"}
+CLOSE = {"status": "closed", "reason": "books are done"}
+STATUS = "/api/dags/fx-close/periods/2026-01/status"
+
+
+@dataclass
+class Rights:
+    """An auth manager that knows what one user may do."""
+
+    readable: set[str] = field(default_factory=lambda: {"fx-close", "budget-review"})
+    editable: set[str] = field(default_factory=lambda: {"fx-close", "budget-review"})
+
+    def get_authorized_dag_ids(self, *, user: Any, method: str) -> set[str]:
+        return self.readable if method == "GET" else self.editable
+
+    def is_authorized_dag(self, *, method: str, access_entity: Any, details: Any, user: Any) -> bool:
+        return details.id in (self.readable if method == "GET" else self.editable)
+
+
+class User:
+    def get_name(self) -> str:
+        return "ann"
+
+
+@pytest.fixture
+def rights(home: Path, monkeypatch: pytest.MonkeyPatch) -> Rights:
+    made = Rights()
+    dags = [
+        ProjectDag(name, name, str(home / "catalog"), "runtime_default", ("finance",), GREGORIAN, "month")
+        for name in ("fx-close", "budget-review", "secret-project")
+    ]
+    monkeypatch.setattr(access, "get_auth_manager", lambda: made)
+    monkeypatch.setattr(answers, "list_project_dags", lambda ids: [dag for dag in dags if dag.dag_id in ids])
+    return made
+
+
+@pytest.fixture
+def stranger() -> TestClient:
+    return TestClient(make_app())
+
+
+@pytest.fixture
+def client(rights: Rights) -> TestClient:
+    app = make_app()
+    app.dependency_overrides[get_user] = User
+    return TestClient(app)
+
+
+def list_calls() -> list[tuple[str, str]]:
+    values = {"dag_id": "fx-close", "period": "2026-01", "run_id": "manual"}
+    return [
+        (method, re.sub(r"{(\w+)}", lambda match: values[match[1]], route.path))
+        for route in make_app().routes
+        if isinstance(route, APIRoute)
+        for method in route.methods
+    ]
+
+
+def test_there_is_no_route_but_those_of_the_api() -> None:
+    assert all(isinstance(route, APIRoute) for route in make_app().routes)
+    assert len(list_calls()) >= 8
+
+
+@pytest.mark.parametrize(("method", "path"), list_calls())
+def test_stranger_is_asked_to_log_in(stranger: TestClient, method: str, path: str) -> None:
+    assert stranger.request(method, path, json=CLOSE, headers=ORIGIN).status_code == 401
+
+
+@pytest.mark.parametrize("path", ["/docs", "/redoc", "/openapi.json"])
+def test_there_are_no_pages_of_documentation(client: TestClient, path: str) -> None:
+    assert client.get(path).status_code == 404
+
+
+@pytest.mark.parametrize(("method", "path"), [call for call in list_calls() if "fx-close" in call[1]])
+def test_dag_that_somebody_may_not_read_is_refused(client: TestClient, rights: Rights, method: str, path: str) -> None:
+    rights.readable = {"budget-review"}
+    assert client.request(method, path, json=CLOSE, headers=ORIGIN).status_code == 403
+
+
+def test_board_shows_only_readable_projects(client: TestClient, rights: Rights) -> None:
+    rights.readable = {"fx-close"}
+    answer = client.get("/api/board").json()
+    assert [project["project"] for project in answer["projects"]] == ["fx-close"]
+    assert set(answer["cells"]) == {"fx-close"}
+
+
+def test_board_has_a_state_for_every_period_that_is_due(client: TestClient) -> None:
+    answer = client.get("/api/board", params={"year": "2026"}).json()
+    cells = answer["cells"]["fx-close"]
+    assert {cell["state"] for cell in cells.values()} == {"missing"}
+    assert [period["period"] for period in answer["periods"]][:2] == ["2026-01", "2026-02"]
+
+
+def test_reader_without_the_right_to_edit_cannot_act(client: TestClient, rights: Rights) -> None:
+    rights.editable = set()
+    assert client.post(STATUS, json=CLOSE, headers=ORIGIN).status_code == 403
+    assert client.get("/api/dags/fx-close/periods/2026-01").json()["may_edit"] is False
+
+
+def test_right_for_another_dag_does_not_help(client: TestClient, rights: Rights) -> None:
+    rights.editable = {"budget-review"}
+    body = {**CLOSE, "dag_id": "budget-review"}
+    assert client.post(STATUS, json=body, headers=ORIGIN, params={"dag_id": "budget-review"}).status_code == 403
+
+
+@pytest.mark.parametrize("origin", [{}, {"Origin": "https://elsewhere.example"}, {"Origin": "null"}])
+def test_other_origins_cannot_act(client: TestClient, origin: dict[str, str]) -> None:
+    assert client.post(STATUS, json=CLOSE, headers=origin).status_code == 403
+
+
+def test_only_json_acts(client: TestClient) -> None:
+    headers = {**ORIGIN, "Content-Type": "text/plain"}
+    answer = client.post(STATUS, content='{"status": "closed", "reason": "x"}', headers=headers)
+    assert answer.status_code in (415, 422)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"status": "closed"},
+        {"status": "closed", "reason": "  "},
+        {"status": "shut", "reason": "x"},
+        {**CLOSE, "who": "eve"},
+    ],
+)
+def test_body_that_is_not_complete_is_refused(client: TestClient, body: dict[str, str]) -> None:
+    assert client.post(STATUS, json=body, headers=ORIGIN).status_code == 422
+
+
+def test_closing_stands_in_the_registry_with_name_and_reason(client: TestClient, home: Path) -> None:
+    assert client.post(STATUS, json=CLOSE, headers=ORIGIN).json() == {"message": "2026-01 is closed"}
+    registry = open_registry(f"sqlite:///{home}/.runtime/registry.db")
+    record = registry.get_period("gregorian", "2026-01")
+    assert (record.status, record.who, record.reason) == ("closed", "ann", "books are done")
+    assert client.get("/api/dags/fx-close/periods/2026-01").json()["status"] == "closed"
+
+
+def test_locked_period_stays_locked(client: TestClient) -> None:
+    client.post(STATUS, json={"status": "locked", "reason": "audited"}, headers=ORIGIN)
+    answer = client.post(STATUS, json={"status": "open", "reason": "oops"}, headers=ORIGIN)
+    assert answer.status_code == 409
+    assert "PERIOD_002" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("period", ["2026-13", "never", "2026-Q1"])
+def test_unknown_period_is_told(client: TestClient, period: str) -> None:
+    answer = client.get(f"/api/dags/fx-close/periods/{period}")
+    assert answer.status_code == 409
+    assert "PERIOD_001" in answer.json()["detail"]
+
+
+def test_unknown_check_cannot_be_overridden(client: TestClient) -> None:
+    body = {"check": "nothing", "reason": "x"}
+    answer = client.post("/api/dags/fx-close/periods/2026-01/overrides", json=body, headers=ORIGIN)
+    assert answer.status_code == 409
+    assert "CHECK_002" in answer.json()["detail"]
+
+
+def test_evidence_file_runs_nothing(client: TestClient) -> None:
+    answer = client.get("/api/dags/fx-close/periods/2026-01/evidence.html")
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+    assert "fx-close" in answer.text
+
+
+def test_bundle_is_served_as_a_script(client: TestClient) -> None:
+    answer = client.get("/static/board.js")
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert "AirflowPlugin" in answer.text
