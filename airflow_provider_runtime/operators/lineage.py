@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
+from airflow_provider_runtime.core.planning.snapshot.lineage import trace_lineage
 from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
 from airflow_provider_runtime.hooks.storage import AirflowStorage
 from spark_jobs.contract.addresses import unescape_pattern
 from spark_jobs.contract.checks import CheckResult
 from spark_jobs.contract.options import get_option
 from spark_jobs.contract.plan import (
-    AggregateOperation,
-    AnyOperation,
-    AppendOperation,
     Destination,
-    Expression,
     Location,
     OutputOperation,
     Plan,
     Table,
-    UpdateOperation,
 )
 from spark_jobs.contract.report import Report
 
@@ -33,8 +28,6 @@ Place = tuple[str, str]
 REGISTERED = "runtime://datasets"
 """Namespace of registered datasets; with a name it is the URI of the dataset's asset."""
 DEFAULT_PORTS = {"postgres": 5432, "mysql": 3306, "sqlserver": 1433}
-_REFERENCE = re.compile(r"`(@w|@@[^`]+)`\.`([^`]+)`")
-_WORKING = "@w"
 
 
 @dataclass(frozen=True, order=True)
@@ -46,10 +39,6 @@ class SourceColumn:
     column: str
 
 
-Relation = dict[str, set[SourceColumn]]
-"""Where each column of a table comes from."""
-
-
 @dataclass
 class DatasetLineage:
     """A dataset with its schema and, for one that is written, where its columns come from."""
@@ -57,7 +46,7 @@ class DatasetLineage:
     namespace: str
     name: str
     schema: list[tuple[str, str]]
-    columns: Relation = field(default_factory=dict)
+    columns: dict[str, set[SourceColumn]] = field(default_factory=dict)
     rows: int | None = None
     checks: tuple[CheckResult, ...] = ()
 
@@ -76,27 +65,27 @@ def read_plan(snapshot_uri: str) -> Plan:
 
 
 def trace_plan(plan: Plan, report: Report | None = None) -> PlanLineage:
-    """Follow every column through the operations of a plan."""
+    """Return what a run reads and writes, by the plan's column lineage."""
     places = {key: _list_places(plan, key) for key in plan.tables}
     inputs = [_make_input(plan.tables[key], place) for key, found in places.items() for place in found]
-    relations = {key: _trace_table(table, places[key]) for key, table in plan.tables.items()}
-    working = dict(relations[plan.input])
+    lineage = {found.seq: found for found in trace_lineage(plan.input, plan.input_columns, plan.operations)}
     rows = {output.seq: output.rows for output in report.outputs} if report is not None else {}
     checks = report.checks if report is not None else ()
     outputs = []
-    for operation in plan.operations:
-        if isinstance(operation, OutputOperation):
-            checked = tuple(result for result in checks if result.output == operation.seq)
-            outputs += _trace_output(operation, working, rows.get(operation.seq), checked)
-        else:
-            _apply(operation, relations, working)
+    for output in plan.outputs:
+        columns = {
+            name: {SourceColumn(*place, source.column) for source in found.sources for place in places[source.table]}
+            for name, found in lineage[output.seq].columns.items()
+        }
+        checked = tuple(result for result in checks if result.output == output.seq)
+        outputs += _make_outputs(output, columns, rows.get(output.seq), checked)
     return PlanLineage(inputs, outputs)
 
 
 def _list_places(plan: Plan, key: str) -> list[Place]:
     """Return the places that a table is read from; a registered dataset is one place, whatever its slices."""
     choice = plan.settings.trace.get(key)
-    if choice is not None and choice.resolver.startswith(f"{REGISTRY_RESOLVER_ID} "):
+    if choice is not None and choice.resolver_id == REGISTRY_RESOLVER_ID:
         return [(REGISTERED, choice.dataset)]
     return list(dict.fromkeys(_name_location(location) for location in plan.tables[key].locations))
 
@@ -105,45 +94,17 @@ def _make_input(table: Table, place: Place) -> DatasetLineage:
     return DatasetLineage(*place, [(column.name, column.type) for column in table.columns])
 
 
-def _trace_table(table: Table, places: Iterable[Place]) -> Relation:
-    return {column.name: {SourceColumn(*place, column.name) for place in places} for column in table.columns}
-
-
-def _apply(operation: AnyOperation, relations: Mapping[str, Relation], working: Relation) -> None:
-    aliases = {join.alias: relations[join.table] for join in operation.joins}
-    filled: tuple[Expression, ...] = ()
-    rows = working
-    if isinstance(operation, UpdateOperation):
-        filled = operation.assignments
-    elif isinstance(operation, AggregateOperation):
-        filled = operation.aggregations
-    elif isinstance(operation, AppendOperation):
-        rows = dict(relations[operation.source])
-        for item in operation.aggregations:
-            rows[item.column] = _find_sources(item.sql, dict(rows), {})
-        filled = operation.columns
-    found = {item.column: _find_sources(item.sql, rows, aliases) for item in filled}
-    for column, sources in found.items():
-        working[column] = working.get(column, set()) | sources
-
-
-def _find_sources(sql: str, working: Relation, aliases: Mapping[str, Relation]) -> set[SourceColumn]:
-    found: set[SourceColumn] = set()
-    for alias, column in _REFERENCE.findall(sql):
-        relation = working if alias == _WORKING else aliases.get(alias.removeprefix("@@"), {})
-        found |= relation.get(column, set())
-    return found
-
-
-def _trace_output(
-    operation: OutputOperation, working: Relation, rows: int | None, checks: tuple[CheckResult, ...]
+def _make_outputs(
+    operation: OutputOperation,
+    columns: dict[str, set[SourceColumn]],
+    rows: int | None,
+    checks: tuple[CheckResult, ...],
 ) -> list[DatasetLineage]:
     """Return what an output writes: its destination, and the registered dataset that other projects read."""
     places = [_name_location(operation.destination)]
     if operation.slice is not None:
         places.append((REGISTERED, operation.slice.dataset_name))
     schema = [(column.name, column.type) for column in operation.columns]
-    columns = {column: set(working.get(column, set())) for column, _ in schema}
     return [DatasetLineage(*place, schema, columns, rows, checks) for place in places]
 
 

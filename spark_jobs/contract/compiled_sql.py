@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from spark_jobs.contract.callable_words import CALLABLE
 from spark_jobs.contract.options import KNOWN_FORMATS, moves_files, runs_code
-from spark_jobs.contract.plan import Destination, Location, OutputOperation, Plan
+from spark_jobs.contract.plan import Destination, Location, OutputOperation, Plan, order_joins
 from spark_jobs.contract.problems import shorten
 
 _TOKEN = re.compile(
@@ -55,11 +55,15 @@ def check_plan(plan: Plan) -> None:
         names = [location.table or "", *_get_options(location, "schema")]
         for name in names if location.kind == "jdbc" else ():
             if _NO_TABLE_NAME.search(name):
-                raise UnsafePlanError(f"it holds a table that is no name: {shorten(name, 80)}")
+                raise UnsafePlanError(f"it holds a table that is not a name: {shorten(name, 80)}")
     for operation in plan.operations:
+        try:
+            order_joins(operation.joins)
+        except ValueError as error:
+            raise UnsafePlanError(str(error)) from error
         for join in operation.joins:
             if not _ALIAS.fullmatch(join.alias):
-                raise UnsafePlanError(f"it holds an alias that is no name: {shorten(join.alias, 80)}")
+                raise UnsafePlanError(f"it holds an alias that is not a name: {shorten(join.alias, 80)}")
     for sql in _list_sql(plan):
         if (reason := find_foreign_part(sql)) is not None:
             raise UnsafePlanError(f"it holds SQL that no expression compiles to: {shorten(reason, 80)}")
@@ -156,8 +160,7 @@ def _list_sql(plan: Plan) -> Iterator[str]:
             for equality in join.equalities:
                 yield equality.row
                 yield equality.alias
-        for group in ("assignments", "aggregations", "columns"):
-            yield from (item.sql for item in getattr(operation, group, ()) if hasattr(item, "sql"))
+        yield from (item.sql for item in operation.expressions)
     for check in plan.checks:
         values = [sql for side in check.values for sql in (side.sql, side.where)]
         yield from (sql for sql in (check.where, check.condition, *values) if sql is not None)
@@ -168,9 +171,10 @@ def _list_types(plan: Plan) -> Iterator[str]:
         yield from (column.type for column in table.columns)
     yield from (column.type for column in plan.input_columns)
     for operation in plan.operations:
-        yield from (column.type for column in operation.columns_after)
-        for group in ("assignments", "aggregations", "columns"):
-            yield from (item.type for item in getattr(operation, group, ()))
+        yield from (column.type for column in operation.adds)
+        yield from (item.type for item in operation.expressions)
+        if isinstance(operation, OutputOperation):
+            yield from (column.type for column in operation.columns)
     for check in plan.checks:
         yield from (key.type for key in check.group_by)
         yield from (side.type for side in check.values)

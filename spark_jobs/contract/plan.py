@@ -8,7 +8,7 @@ overflow on the cluster points at the line of YAML it comes from.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -95,6 +95,14 @@ class Table:
     natural_key_columns: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Read:
+    """A column that SQL reads: of the row at hand, or of an alias."""
+
+    column: str
+    alias: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Equality:
     """One equality of a join condition: a side over the row at hand, a side over the alias."""
@@ -119,6 +127,31 @@ class Join:
     """The AND-connected equalities of the condition, when there are any."""
     key: tuple[str, ...] = ()
     """Working columns of the condition, shown as the key of a row with more than one match."""
+    reads: tuple[Read, ...] = ()
+    """What the condition reads."""
+
+    @property
+    def match_columns(self) -> tuple[str, ...]:
+        """Columns of the alias that anything reads: the condition, or the operation's expressions."""
+        own = (read.column for read in self.reads if read.alias == self.alias)
+        return tuple(dict.fromkeys((*self.columns, *own)))
+
+    @property
+    def earlier_aliases(self) -> frozenset[str]:
+        """Other aliases that the condition reads."""
+        return frozenset(read.alias for read in self.reads if read.alias is not None) - {self.alias}
+
+
+def order_joins(joins: Sequence[Join]) -> list[list[Join]]:
+    """Return joins in steps: what reads an earlier alias comes in a later one."""
+    steps, waiting = [], list(joins)
+    while waiting:
+        names = {join.alias for join in waiting}
+        steps.append([join for join in waiting if not join.earlier_aliases & names])
+        if not steps[-1]:
+            raise ValueError("joins wait for each other")
+        waiting = [join for join in waiting if join not in steps[-1]]
+    return steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +162,9 @@ class Expression:
     type: str
     sql: str
     mark: str
+    reads: tuple[Read, ...] = ()
+    can_fail: bool = True
+    """Whether there are values for which it cannot be computed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,18 +175,33 @@ class Operation:
     seq: Seq
     name: str
     mark: str
-    columns_after: tuple[Column, ...]
-    """The working dataset's columns after this operation: declared, added in seq order, system."""
+    adds: tuple[Column, ...] = ()
+    """Columns that the working dataset has from this operation on."""
     where: str | None = None
     """Selector as SQL; the executor adds that deleted rows are left out."""
+    where_reads: tuple[Read, ...] = ()
     joins: tuple[Join, ...] = ()
     """Lookups first, then runtime joins in their order."""
-    where_aliases: tuple[str, ...] = ()
-    """Aliases that the selector uses."""
     origins: tuple[int, ...] | None = None
     """Origins of the rows that the selector may pick: 0 is the input, else the seq of what made them; None: any."""
     picks_by_origin: bool = False
     """Whether the selector picks all live rows of these origins."""
+
+    @property
+    def where_aliases(self) -> tuple[str, ...]:
+        """Aliases that the selector reads, in the order of the joins."""
+        read = {found.alias for found in self.where_reads}
+        return tuple(join.alias for join in self.joins if join.alias in read)
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """All values that it computes."""
+        return ()
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Keys of the tables that it reads beside the working dataset."""
+        return tuple(dict.fromkeys(join.table for join in self.joins))
 
     def may_touch(self, origins: Collection[int]) -> bool:
         """Tell whether it may touch rows of any of these origins."""
@@ -170,6 +221,11 @@ class UpdateOperation(Operation):
     type: Literal["update"] = "update"
     assignments: tuple[Expression, ...]
 
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """All values that it computes."""
+        return self.assignments
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AggregateOperation(Operation):
@@ -178,6 +234,11 @@ class AggregateOperation(Operation):
     type: Literal["aggregate"] = "aggregate"
     group_by: tuple[str, ...]
     aggregations: tuple[Expression, ...]
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """All values that it computes."""
+        return self.aggregations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +253,16 @@ class AppendOperation(Operation):
     """Working columns that the (aggregated) source rows fill, as SQL over `@w` = those rows; the others are NULL."""
     group_by: tuple[str, ...] = ()
     aggregations: tuple[Expression, ...] = ()
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """All values that it computes."""
+        return (*self.aggregations, *self.columns)
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Keys of the tables that it reads beside the working dataset."""
+        return (self.source,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,6 +294,8 @@ class Slice:
     dataset_name: str
     uri_prefix: str
     """Folder of this dataset in the slice store; the job makes a new folder below it for each attempt."""
+    definition: Mapping[str, Any] = field(default_factory=dict)
+    """The dataset's definition without a version."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,16 +324,6 @@ class UsedDefinition:
 
 
 @dataclass(frozen=True, slots=True)
-class RegisteredDataset:
-    """The dataset that an output registers."""
-
-    dataset_id: str
-    name: str
-    definition: Mapping[str, Any]
-    """Its definition without a version."""
-
-
-@dataclass(frozen=True, slots=True)
 class RuleTrace:
     """Why a resolver's rule was taken or left."""
 
@@ -277,6 +340,7 @@ class TableTrace:
     """The dataset's name."""
     version: str = ""
     resolver: str = ""
+    resolver_id: str = ""
     rules: tuple[RuleTrace, ...] = ()
     data_level: str | None = None
     periods: tuple[str, ...] = ()
@@ -290,11 +354,9 @@ class Settings:
     allow_closed: bool = False
     file_status: PeriodStatus = "open"
     """The period's status in the calendar's file."""
-    lies_in: tuple[str, ...] = ()
-    """The coarser periods that the period belongs to."""
+    enclosing_periods: tuple[str, ...] = ()
+    """Identifiers of the coarser periods that the period belongs to."""
     definitions: tuple[UsedDefinition, ...] = ()
-    registers: Mapping[str, RegisteredDataset] = field(default_factory=dict)
-    """By the output's seq, as a text."""
     trace: Mapping[str, TableTrace] = field(default_factory=dict)
     """By the table's key."""
 
@@ -307,13 +369,18 @@ class Plan:
     input: str
     """Key into tables."""
     input_columns: tuple[Column, ...]
-    """The working dataset's columns before the first operation, system columns included."""
+    """The working dataset's columns before the first operation: the declared ones, then the system columns."""
     operations: tuple[AnyOperation, ...]
     marks: Mapping[str, Mark]
     project_name: str
     settings: Settings = field(default_factory=Settings)
     checks: tuple[Check, ...] = ()
     keep_failing_rows: bool = True
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The working dataset's columns after the last operation."""
+        return (*self.input_columns, *(column for operation in self.operations for column in operation.adds))
 
     @property
     def outputs(self) -> tuple[OutputOperation, ...]:

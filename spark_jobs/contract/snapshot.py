@@ -21,8 +21,9 @@ from spark_jobs.contract.documents import (
 )
 from spark_jobs.contract.plan import Plan, Table, Version
 from spark_jobs.contract.problems import shorten
+from spark_jobs.contract.upgrades import upgrade
 
-SNAPSHOT_VERSION = 1
+SNAPSHOT_VERSION = 2
 MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024
 """No snapshot is larger; what is, is not read."""
 
@@ -167,14 +168,16 @@ def parse_snapshot(content: bytes, sha256: str) -> Snapshot:
 
 def _read(document: Any) -> Snapshot:
     version = document.get("snapshot_version") if isinstance(document, Mapping) else None
-    if version != SNAPSHOT_VERSION:
-        message = f"snapshot version {shorten(str(version), 60)} is not known, expected {SNAPSHOT_VERSION}"
+    if version not in (1, SNAPSHOT_VERSION) or isinstance(version, bool):
+        message = f"snapshot version {shorten(str(version), 60)} is not known, expected 1 to {SNAPSHOT_VERSION}"
         raise UnreadableSnapshotError(message, "resolve again with this version of the package")
     try:
-        snapshot = read_document(Snapshot, document)
+        snapshot = read_document(Snapshot, upgrade(document) if version == 1 else document)
         check_plan(snapshot.plan)
     except (DocumentError, UnsafePlanError) as error:
-        raise UnreadableSnapshotError(
-            f"the snapshot is not one that this package has written: {shorten(str(error), 300)}"
-        ) from error
+        message = f"the snapshot is not one that this package has written: {shorten(str(error), 300)}"
+        raise UnreadableSnapshotError(message) from error
+    except (AttributeError, KeyError, TypeError) as error:
+        # A document of version 1 of another shape, before it could be read strictly.
+        raise UnreadableSnapshotError("the snapshot is not one that this package has written") from error
     return snapshot

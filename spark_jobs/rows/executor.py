@@ -32,13 +32,13 @@ from spark_jobs.contract.snapshot import Snapshot
 from spark_jobs.contract.sql import WORKING, quote_name
 from spark_jobs.errors import JobError, shorten
 from spark_jobs.rows.flags import DELETED_BEFORE, MATCHED, added_flag, touched_flag
-from spark_jobs.rows.joins import JoinCheck, JoinSide, TouchedRows, find_touched_rows, list_match_columns
+from spark_jobs.rows.joins import JoinCheck, JoinSide, TouchedRows, find_touched_rows
 from spark_jobs.rows.matches import find_double_match
 from spark_jobs.rows.operations.aggregate import group_rows
 from spark_jobs.rows.operations.append import read_source_rows
 from spark_jobs.rows.operations.delete import delete_rows
 from spark_jobs.rows.operations.output import select_output
-from spark_jobs.rows.operations.update import list_fallible, update_rows
+from spark_jobs.rows.operations.update import update_rows
 from spark_jobs.rows.plan_reading import needs_row_ids
 from spark_jobs.rows.row_ids import POSITION, find_repeated, hash_keys
 from spark_jobs.rows.staging import Staging, add_columns
@@ -126,7 +126,7 @@ class Execution:
             spark, snapshot.period.identifier, snapshot.as_of, credentials, self._moments, needs_row_ids(self._plan)
         )
         # Rows that operations make have all columns from the start: rows of one form share their generated code.
-        self._columns_at_end = self._plan.operations[-1].columns_after
+        self._columns_at_end = self._plan.columns
         self._timestamp = format_timestamp(snapshot)
         self._token = uuid.uuid4().hex[:12]
         self._loaded: dict[str, LoadedTable] = {}
@@ -222,9 +222,7 @@ class Execution:
     def _list_used_tables(self) -> list[str]:
         keys = [self._plan.input]
         for operation in self._plan.operations:
-            keys.extend(join.table for join in operation.joins)
-            if isinstance(operation, AppendOperation):
-                keys.append(operation.source)
+            keys.extend(operation.tables)
         keys.extend(side.table for check in self._plan.checks for side in check.values if side.table is not None)
         return list(dict.fromkeys(keys))
 
@@ -269,10 +267,8 @@ class Execution:
             self._append(working, operation, ordinal)
         else:
             self._output(working, operation)
-        known = {column.name for column in working.columns}
-        new = [column for column in operation.columns_after if column.name not in known]
-        working.parts = [add_columns(part, new) for part in working.parts]
-        working.columns = operation.columns_after
+        working.parts = [add_columns(part, operation.adds) for part in working.parts]
+        working.columns = (*working.columns, *operation.adds)
 
     def _update(self, working: WorkingDataset, operation: UpdateOperation) -> None:
         part = working.take(operation, 1 + len(operation.assignments) + len(operation.joins))
@@ -287,7 +283,8 @@ class Execution:
         flags = working.register.add(part.flags, new)
         frame = update_rows(rows, operation, self._timestamp, flags, part)
         assigned = [item.column for item in operation.assignments]
-        checked = tuple(dict.fromkeys((*part.checked, *list_fallible(operation.assignments))))
+        fallible = [item.column for item in operation.assignments if item.can_fail]
+        checked = tuple(dict.fromkeys((*part.checked, *fallible)))
         columns = part.columns | {*assigned}
         held = tuple(dict.fromkeys((*part.flags, *new)))
         working.append(replace(part, frame=frame, columns=columns, flags=held, checked=checked))
@@ -399,7 +396,7 @@ class Execution:
     def _choose_strategy(self, join: Join, side: JoinSide) -> JoinSide:
         if side.strategy is not None or not join.equalities:
             return side
-        columns = list_match_columns(join)
+        columns = join.match_columns
         if (side.view, columns) not in self._strategies:
             self._strategies[side.view, columns] = choose_join_strategy(self._spark, side.view, columns)
         return replace(side, strategy=self._strategies[side.view, columns])

@@ -8,14 +8,14 @@ that doubles which no touched row meets do not matter. The match arrives as one 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions
 
-from spark_jobs.contract.sql import WORKING, quote_name
+from spark_jobs.contract.plan import order_joins
+from spark_jobs.contract.sql import WORKING, name_alias, quote_name
 from spark_jobs.errors import raise_sql
 from spark_jobs.rows.flags import touched_flag
 
@@ -79,11 +79,6 @@ class TouchedRows:
         return self.aliases if self.condition is not None else (*self.aliases, self.flag)
 
 
-def alias_column(alias: str) -> str:
-    """Name of the struct column that holds a join's match."""
-    return f"@@{alias}"
-
-
 def build_subquery(join: Join, side: JoinSide, *conditions: str) -> str:
     """Return the scalar subquery of a join's match as a struct, with more conditions beside the join's own."""
     match = _build_struct([f"`@@{join.alias}`.{quote_name(name)} AS {quote_name(name)}" for name in join.columns])
@@ -101,24 +96,17 @@ def _hint(join: Join, side: JoinSide) -> str:
 
 def _from_where(join: Join, side: JoinSide, conditions: Sequence[str]) -> str:
     where = " AND ".join(f"({condition})" for condition in (join.condition, *conditions))
-    struct = build_match(join, conditions)
+    struct = build_match(join)
     return f"FROM (SELECT {struct} AS `@@{join.alias}` FROM {quote_name(side.view)}) AS `{RIGHT}` WHERE {where}"
 
 
-def build_match(join: Join, conditions: Sequence[str] = ()) -> str:
+def build_match(join: Join) -> str:
     """Return SQL of one struct with the alias's columns that anything uses.
 
     A struct and not the columns themselves: it is new wherever it stands, while the columns of a view are the same ones
     in each subquery, which confuses Spark when two subqueries over one view meet.
     """
-    return _build_struct([quote_name(name) for name in list_match_columns(join, conditions)])
-
-
-def list_match_columns(join: Join, conditions: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the alias's columns that its condition, the conditions given or the operation's expressions use."""
-    pattern = re.compile(rf"'(?:[^'\\]|\\.)*'|`@@{join.alias}`\.`([^`]+)`")
-    named = [match[1] for sql in (join.condition, *conditions) for match in pattern.finditer(sql) if match[1]]
-    return tuple(dict.fromkeys((*join.columns, *named)))
+    return _build_struct([quote_name(name) for name in join.match_columns])
 
 
 def _build_struct(fields: Sequence[str]) -> str:
@@ -138,8 +126,7 @@ def find_touched_rows(
         flagged = frame.alias(WORKING).selectExpr("*", f"coalesce({condition}, FALSE) AS {quote_name(flag)}")
         return _join_rest(flagged, operation, sides, flag)
     join = next(join for join in operation.joins if join.alias == operation.where_aliases[0])
-    others = {alias_column(other.alias) for other in operation.joins if other.alias != join.alias}
-    if len(operation.where_aliases) == 1 and not any(f"`{other}`" in join.condition for other in others):
+    if len(operation.where_aliases) == 1 and not join.earlier_aliases:
         side = sides[join.alias]
         flagged = _flag_by_one_alias(frame, operation, join, side, alive)
         check = JoinCheck(join, side, frame, operation.seq, alive, f"coalesce({operation.where}, FALSE)")
@@ -149,7 +136,7 @@ def find_touched_rows(
 
 def _flag_by_one_alias(frame: DataFrame, operation: Operation, join: Join, side: JoinSide, alive: str) -> DataFrame:
     """A match that the selector picks, and whether there is another one that it does not pick."""
-    column, flag = quote_name(alias_column(join.alias)), quote_name(touched_flag(operation.seq))
+    column, flag = quote_name(name_alias(join.alias)), quote_name(touched_flag(operation.seq))
     picked = f"coalesce({operation.where}, FALSE)"
     unmatched = frame.alias(WORKING).selectExpr("*", f"{_null_struct(join, side)} AS {column}")
     matched = unmatched.alias(WORKING).selectExpr(
@@ -184,14 +171,12 @@ def _close_over(operation: Operation) -> set[str]:
     needed = set(operation.where_aliases)
     for join in reversed(operation.joins):
         if join.alias in needed:
-            needed |= {
-                other.alias for other in operation.joins if f"`@@{other.alias}`" in join.condition and other is not join
-            }
+            needed |= join.earlier_aliases
     return needed
 
 
 def _join_plainly(frame: DataFrame, join: Join, side: JoinSide) -> DataFrame:
-    column = quote_name(alias_column(join.alias))
+    column = quote_name(name_alias(join.alias))
     right = frame.sparkSession.table(quote_name(side.view)).selectExpr(f"{build_match(join)} AS {column}")
     return frame.alias(WORKING).join(right, functions.expr(join.condition), "left").selectExpr("`@w`.*", column)
 
@@ -208,20 +193,11 @@ def _join_rest(
     waiting = [join for join in operation.joins if done is None or join is not done.join]
     checks = [] if done is None else [done]
     touched = f"`@w`.{quote_name(flag)}"
-    while waiting:
-        ready = _take_ready(waiting)
+    for ready in order_joins(waiting):
         checks += [JoinCheck(join, sides[join.alias], frame, operation.seq, touched) for join in ready]
         subqueries = [
-            f"{build_subquery(join, sides[join.alias], touched)} AS {quote_name(alias_column(join.alias))}"
+            f"{build_subquery(join, sides[join.alias], touched)} AS {quote_name(name_alias(join.alias))}"
             for join in ready
         ]
         frame = frame.alias(WORKING).selectExpr("*", *subqueries)
-        waiting = [join for join in waiting if join not in ready]
-    return TouchedRows(frame, flag, tuple(alias_column(join.alias) for join in operation.joins), tuple(checks))
-
-
-def _take_ready(waiting: list[Join]) -> list[Join]:
-    names = {join.alias for join in waiting}
-    return [
-        join for join in waiting if not any(f"`@@{other}`" in join.condition for other in names if other != join.alias)
-    ]
+    return TouchedRows(frame, flag, tuple(name_alias(join.alias) for join in operation.joins), tuple(checks))

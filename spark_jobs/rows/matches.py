@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from pyspark.sql import functions
 
-from spark_jobs.contract.sql import WORKING, quote_name
+from spark_jobs.contract.sql import WORKING, name_alias, quote_name
 from spark_jobs.errors import JobError, shorten
-from spark_jobs.rows.joins import JoinCheck, alias_column, build_match
+from spark_jobs.rows.joins import JoinCheck, build_match
 
 
 def find_double_match(checks: Iterable[JoinCheck]) -> JobError | None:
@@ -28,7 +28,7 @@ def find_double_match(checks: Iterable[JoinCheck]) -> JobError | None:
 def _find_row(check: JoinCheck) -> dict[str, object] | None:
     join = check.join
     spark = check.frame.sparkSession
-    match = f"{build_match(join, [check.picked])} AS {quote_name(alias_column(join.alias))}"
+    match = f"{build_match(join)} AS {quote_name(name_alias(join.alias))}"
     right = spark.table(quote_name(check.side.view)).selectExpr(match)
     touched = check.frame.alias(WORKING).where(check.touched).alias(WORKING)
     keys = [functions.expr(f"CAST(`@w`.{quote_name(name)} AS string)").alias(name) for name in join.key]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from spark_jobs.contract.plan import (
@@ -19,25 +18,15 @@ if TYPE_CHECKING:
     from spark_jobs.contract.plan import AnyOperation, Plan
     from spark_jobs.rows.working import Part
 
-_REFERENCE = re.compile(r"`@w`\.`([^`]+)`")
-
-
-def list_sql(operation: AnyOperation) -> Iterator[str]:
-    """Return the SQL texts of an operation that are evaluated over working rows."""
-    if not isinstance(operation, AppendOperation) and operation.where is not None:
-        yield operation.where
-    for join in operation.joins:
-        yield join.condition
-        yield from (equality.row for equality in join.equalities)
-    if isinstance(operation, UpdateOperation):
-        yield from (item.sql for item in operation.assignments)
-    elif isinstance(operation, AggregateOperation):
-        yield from (item.sql for item in operation.aggregations)
-
 
 def list_needed(operation: AnyOperation) -> set[str]:
     """Return the working columns that an operation reads."""
-    needed = {name for sql in list_sql(operation) for name in _REFERENCE.findall(sql)}
+    # An append's own expressions are over the source's rows.
+    if isinstance(operation, AppendOperation):
+        return set()
+    reads = [*operation.where_reads, *(read for join in operation.joins for read in join.reads)]
+    reads += [read for item in operation.expressions for read in item.reads]
+    needed = {read.column for read in reads if read.alias is None}
     needed.update(name for join in operation.joins for name in join.key)
     if isinstance(operation, AggregateOperation):
         needed.update(operation.group_by)

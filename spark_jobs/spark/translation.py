@@ -155,12 +155,8 @@ def find_expression(plan: Plan, mark: str | None) -> Expression | None:
     """Return the compiled expression that carries a mark."""
     if mark is None:
         return None
-    for operation in plan.operations:
-        for group in ("assignments", "aggregations", "columns"):
-            for item in getattr(operation, group, ()):
-                if getattr(item, "mark", None) == mark:
-                    return item  # type: ignore[no-any-return]
-    return None
+    items = (item for operation in plan.operations for item in operation.expressions)
+    return next((item for item in items if item.mark == mark), None)
 
 
 def _find_mark(fragments: list[str], text: str, plan: Plan) -> tuple[str | None, str | None]:
@@ -169,11 +165,9 @@ def _find_mark(fragments: list[str], text: str, plan: Plan) -> tuple[str | None,
         if match is not None:
             return match["mark"], match["column"]
     for operation in plan.operations:
-        for group in ("assignments", "aggregations", "columns"):
-            for item in getattr(operation, group, ()):
-                sql = getattr(item, "sql", "")
-                if any(fragment and fragment in sql for fragment in fragments):
-                    return item.mark, item.column
+        for item in operation.expressions:
+            if any(fragment and fragment in item.sql for fragment in fragments):
+                return item.mark, item.column
     return None, None
 
 

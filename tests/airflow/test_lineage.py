@@ -75,7 +75,7 @@ def test_registered_dataset_is_the_same_place_for_writer_and_reader(snapshot_uri
     assert [found.name for found in registered] == ["Monthly Close"]
     assert registered[0].columns == trace_plan(plan).outputs[1].columns
 
-    trace = {"input": TableTrace("Monthly Close", resolver="registry version 1 (dataset_resolver)")}
+    trace = {"input": TableTrace("Monthly Close", resolver_id="registry")}
     reader = replace(plan, settings=replace(plan.settings, trace=trace))
     read = {(found.namespace, found.name) for found in trace_plan(reader).inputs}
     assert (registered[0].namespace, registered[0].name) in read

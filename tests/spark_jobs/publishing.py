@@ -41,7 +41,6 @@ def make_output(uri: str | Path = "", *, seq: int = 50, **changes: Any) -> Outpu
         "seq": seq,
         "name": f"output {seq}",
         "mark": f"output:{seq}",
-        "columns_after": COLUMNS,
         "columns": COLUMNS,
         "include_deleted": False,
         "write_mode": "replace_period",

@@ -27,7 +27,7 @@ def test_hadoop_storage_writes_whole_files_and_reads_them(storage: HadoopStorage
     uri = f"file://{tmp_path}/a b%20/ü.json"
     storage.write_bytes(uri, b"one\0\xff")
     storage.write_bytes(uri, b"two\0\xff")
-    assert storage.read_bytes(uri) == (tmp_path / "a b%20" / "ü.json").read_bytes() == b"two\0\xff"
+    assert storage.read_bytes(uri, 100) == (tmp_path / "a b%20" / "ü.json").read_bytes() == b"two\0\xff"
     assert [(entry.name, entry.size) for entry in storage.list(f"file://{tmp_path}/a b%20")][-1] == ("ü.json", 5)
 
 
@@ -47,7 +47,7 @@ def test_hadoop_storage_of_nothing_is_empty(storage: HadoopStorage, tmp_path: Pa
     assert not storage.exists(f"file://{tmp_path}/none")
     storage.delete(f"file://{tmp_path}/none")
     with pytest.raises(FileNotFoundError):
-        storage.read_bytes(f"file://{tmp_path}/none")
+        storage.read_bytes(f"file://{tmp_path}/none", 100)
 
 
 @pytest.mark.parametrize("files", [1, 3])

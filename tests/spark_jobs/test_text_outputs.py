@@ -42,7 +42,7 @@ COLUMNS = (Column("id", "string"), Column("note", "string"), Column("amount", "d
 
 def write(spark: SparkSession, table: Path, kind: str) -> Path:
     """Publish one row a text and return the only file."""
-    output = make_output(table, columns=COLUMNS, columns_after=COLUMNS)
+    output = make_output(table, columns=COLUMNS)
     output = replace(output, destination=replace(output.destination, format=kind))
     rows = list(TEXTS.items())
     frame = spark.createDataFrame(rows, "id string, note string").coalesce(1)
@@ -87,7 +87,7 @@ def test_texts_are_read_back_exactly_by_ourselves(spark: SparkSession, tmp_path:
 @pytest.mark.parametrize("kind", ["csv", "json"])
 def test_timestamps_keep_their_microseconds(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     columns = (Column("id", "string"), Column("at", "timestamp"))
-    output = make_output(tmp_path / "out", columns=columns, columns_after=columns)
+    output = make_output(tmp_path / "out", columns=columns)
     output = replace(output, destination=replace(output.destination, format=kind))
     frame = spark.sql("SELECT 'a' id, TIMESTAMP '2026-01-31 23:59:59.123456' at").coalesce(1)
     publish(spark, make_snapshot([output]), 1, [frame])
@@ -101,7 +101,7 @@ def test_timestamps_keep_their_microseconds(spark: SparkSession, tmp_path: Path,
 def test_csv_has_decimals_without_exponents_and_quotes(spark: SparkSession, tmp_path: Path) -> None:
     kinds = {"id": "string", "a.`b": "decimal(38,18)", "d": "decimal(18,2)", "n": "bigint"}
     columns = tuple(Column(name, kind) for name, kind in kinds.items())
-    output = make_output(tmp_path / "out", columns=columns, columns_after=columns)
+    output = make_output(tmp_path / "out", columns=columns)
     output = replace(output, destination=replace(output.destination, format="csv"))
     rows = "SELECT * FROM VALUES ('a', 1E-7BD, -0.10BD, 7L), ('b', NULL, NULL, NULL), ('c', 0BD, 1E15BD, 0L)"
     frame = spark.sql(rows).toDF(*kinds).coalesce(1)
@@ -121,14 +121,14 @@ def test_csv_has_decimals_without_exponents_and_quotes(spark: SparkSession, tmp_
 def test_option_whose_value_makes_no_sense_is_not_worth_a_retry(
     spark: SparkSession, tmp_path: Path, kind: str, options: dict[str, str]
 ) -> None:
-    output = make_output(tmp_path / "out", columns=COLUMNS[:1], columns_after=COLUMNS[:1])
+    output = make_output(tmp_path / "out", columns=COLUMNS[:1])
     output = replace(output, destination=replace(output.destination, format=kind, options=options))
     with pytest.raises(JobError, match="OUTPUT_002"):
         publish(spark, make_snapshot([output]), 1, [spark.createDataFrame([("a",)], "id string")])
 
 
 def test_csv_header_may_be_left_out_in_any_spelling(spark: SparkSession, tmp_path: Path) -> None:
-    output = make_output(tmp_path / "out", columns=COLUMNS[:1], columns_after=COLUMNS[:1])
+    output = make_output(tmp_path / "out", columns=COLUMNS[:1])
     output = replace(output, destination=replace(output.destination, format="csv", options={"HEADER": "false"}))
     publish(spark, make_snapshot([output]), 1, [spark.createDataFrame([("a",)], "id string").coalesce(1)])
     (file,) = (tmp_path / "out" / "period=2026-01").iterdir()

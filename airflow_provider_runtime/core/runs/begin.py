@@ -34,7 +34,7 @@ def begin_attempt(
         invocation=invocation,
         allow_closed=allow_closed or settings.allow_closed,
         file_status=settings.file_status,
-        lies_in=settings.lies_in,
+        lies_in=settings.enclosing_periods,
     )
     holder = describe_holder(durable=durable)
     return registry.begin_attempt(start, holder=holder, lease_seconds=lease_seconds, resume_token=resume_token)

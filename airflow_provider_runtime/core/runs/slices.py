@@ -20,8 +20,8 @@ def list_slice_writes(snapshot: Snapshot, report: Report) -> list[SliceWrite]:
     for output in report.outputs:
         if output.slice is None:
             continue
-        target, registers = planned.get(output.seq), snapshot.plan.settings.registers.get(str(output.seq))
-        if target is None or registers is None:
+        target = planned.get(output.seq)
+        if target is None or not target.definition:
             message = f"the report tells of a slice of output {output.seq}, the snapshot does not"
             raise SnapshotError(Problem("SNAPSHOT_001", message))
         _check_slice_address(output.slice.uri, f"{target.uri_prefix.rstrip('/')}/{period}/")
@@ -33,7 +33,7 @@ def list_slice_writes(snapshot: Snapshot, report: Report) -> list[SliceWrite]:
                 period=period,
                 uri=output.slice.uri,
                 rows=output.slice.rows,
-                definition=registers.definition,
+                definition=target.definition,
                 content=output.slice.content,
             )
         )

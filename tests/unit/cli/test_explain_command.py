@@ -74,7 +74,9 @@ def test_json_has_sql_schema_and_lineage(catalog: Path) -> None:
     document = json.loads(run(catalog, "--format", "json", "--period", "2026-01").stdout)
     convert, total, write = document["operations"]
     assert "`@w`.`amount` * `@@fx`.`rate`" in convert["spark_sql"]
-    assert "LEFT JOIN `join:10:fx` AS `@@fx` ON `@w`.`currency` = `@@fx`.`code`" in convert["spark_sql"]
+    match = "(SELECT struct(`rate`) FROM `join:10:fx` AS `@@fx` WHERE `@w`.`currency` = `@@fx`.`code`) AS `@@fx`"
+    assert match in convert["spark_sql"]
+    assert convert["reads"] == ["join:10:fx"]
     assert "2026-02-01" in convert["spark_sql"]
     assert "/*@" not in convert["spark_sql"]
     assert "ELSE NULL END AS `converted`" in convert["spark_sql"]

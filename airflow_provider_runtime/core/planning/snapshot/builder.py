@@ -70,7 +70,7 @@ from airflow_provider_runtime.core.planning.snapshot.pinning import (
 )
 from airflow_provider_runtime.core.registry.ports import Registry
 from spark_jobs.contract.codes import get_family
-from spark_jobs.contract.plan import Destination, Location, Plan, RegisteredDataset, Settings, Slice
+from spark_jobs.contract.plan import Destination, Location, Plan, Settings, Slice
 from spark_jobs.contract.snapshot import Period as SnapshotPeriod
 from spark_jobs.contract.snapshot import Project as SnapshotProject
 from spark_jobs.contract.snapshot import Snapshot, seal_snapshot
@@ -207,9 +207,8 @@ class _Builder:
                 calendar=context.index.calendar_id,
                 allow_closed=self.options.allow_closed,
                 file_status=find_strictest(context.index, context.period, None).status,
-                lies_in=tuple(holder.identifier for holder in context.index.list_holders(context.period)),
+                enclosing_periods=tuple(holder.identifier for holder in context.index.list_holders(context.period)),
                 definitions=tuple(definitions),
-                registers=_list_registered(checked, slices),
                 trace={key: describe_choice(choice) for key, choice in choices.items()},
             ),
         )
@@ -324,7 +323,8 @@ class _Builder:
             dataset = infer_output_schema(checked, operation.seq)
             if dataset is not None:
                 prefix = f"{store}/{dataset.id}"
-                slices[operation.seq] = Slice(dataset_id=dataset.id, dataset_name=dataset.name, uri_prefix=prefix)
+                definition = dataset.model_dump(mode="json", by_alias=True, exclude={"version"})
+                slices[operation.seq] = Slice(dataset.id, dataset.name, prefix, definition)
         return slices
 
     def _check_replaced(
@@ -372,17 +372,6 @@ class _Builder:
             plan=plan,
             overrides=find_overrides(self.registry, [check.name for check in plan.checks], project.id, period),
         )
-
-
-def _list_registered(checked: CheckedProject, slices: dict[int, Slice]) -> dict[str, RegisteredDataset]:
-    found = {seq: infer_output_schema(checked, seq) for seq in slices}
-    return {
-        str(seq): RegisteredDataset(
-            dataset.id, dataset.name, dataset.model_dump(mode="json", by_alias=True, exclude={"version"})
-        )
-        for seq, dataset in found.items()
-        if dataset is not None
-    }
 
 
 def make_store_uri(store: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from airflow_provider_runtime.core.catalog.definition import format_path
 from airflow_provider_runtime.core.errors import Place
 from airflow_provider_runtime.core.expr.checker import Checked
+from airflow_provider_runtime.core.expr.failing import may_fail
 from airflow_provider_runtime.core.expr.spark_sql import compile_equalities, compile_sql
 from airflow_provider_runtime.core.model import operation as written
 from airflow_provider_runtime.core.model.dataset import list_temporal_columns
@@ -35,6 +36,7 @@ from spark_jobs.contract.plan import (
     Join,
     Mark,
     OutputOperation,
+    Read,
     Slice,
     UpdateOperation,
 )
@@ -58,6 +60,8 @@ class _Compiler:
     slices: Mapping[int, Slice]
     marks: dict[str, Mark] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
+    known: set[str] = field(default_factory=set)
+    """The working dataset's columns so far."""
 
     def compile(self, operation: CheckedOperation) -> AnyOperation:
         """Compile one operation."""
@@ -87,6 +91,7 @@ class _Compiler:
         return AppendOperation(
             **self._compile_shared(operation),
             where=self._compile_where(operation, ("arguments", "source_selector")),
+            where_reads=_list_reads(operation.where),
             source=self._use(operation.source.key),
             source_dataset_id=operation.source.dataset.model.id,
             group_by=operation.group_by,
@@ -115,7 +120,7 @@ class _Compiler:
             "seq": operation.seq,
             "name": operation.operation.name,
             "mark": self._mark(operation, ()),
-            "columns_after": make_plan_columns(operation.columns_after),
+            "adds": self._list_added(operation),
         }
 
     def _compile_selection(self, operation: CheckedOperation) -> dict[str, Any]:
@@ -124,10 +129,10 @@ class _Compiler:
         return {
             **self._compile_shared(operation),
             "where": self._compile_where(operation),
+            "where_reads": _list_reads(operation.where),
             "origins": origins.seqs,
             "picks_by_origin": origins.is_whole,
             "joins": self._compile_joins(operation),
-            "where_aliases": _list_where_aliases(operation),
         }
 
     def _compile_where(self, operation: CheckedOperation, path: Path = ("selector",)) -> str | None:
@@ -142,7 +147,8 @@ class _Compiler:
         for item in items:
             mark = self._mark(operation, item.path)
             sql = compile_sql(item.checked, run_timestamp=self.run_timestamp, target=item.type, mark=mark)
-            compiled.append(Expression(column=item.column, type=item.type.ddl, sql=sql, mark=mark))
+            reads, can_fail = _list_reads(item.checked), may_fail(item.checked, item.type)
+            compiled.append(Expression(item.column, item.type.ddl, sql, mark, reads, can_fail))
         return tuple(compiled)
 
     def _compile_joins(self, operation: CheckedOperation) -> tuple[Join, ...]:
@@ -160,8 +166,14 @@ class _Compiler:
             condition=compile_sql(join.condition, run_timestamp=self.run_timestamp, mark=mark),
             equalities=tuple(Equality(row=row, alias=alias) for row, alias in equalities),
             key=_list_key(operation, join),
+            reads=_list_reads(join.condition),
             mark=mark,
         )
+
+    def _list_added(self, operation: CheckedOperation) -> tuple[Column, ...]:
+        added = [column for column in operation.columns_after if column.name not in self.known]
+        self.known.update(column.name for column in added)
+        return make_plan_columns(added)
 
     def _use(self, key: str) -> str:
         self.used.add(key)
@@ -193,6 +205,7 @@ def compile_operations(
     if destinations is None:
         destinations = resolve_destinations(checked, sandbox=sandbox)
     compiler = _Compiler(checked, run_timestamp, table_keys or {}, destinations, slices or {})
+    compiler.known.update(column.name for column in checked.input_columns)
     operations = tuple(compiler.compile(operation) for operation in checked.operations)
     return CompiledOperations(operations, compiler.marks, frozenset({"input", *compiler.used}))
 
@@ -237,7 +250,6 @@ def _list_key(operation: CheckedOperation, join: CheckedJoin) -> tuple[str, ...]
     return tuple(column.name for column in operation.columns_after if column.name in used)
 
 
-def _list_where_aliases(operation: CheckedOperation) -> tuple[str, ...]:
-    if operation.where is None:
-        return ()
-    return tuple(join.alias for join in operation.joins if join.alias in operation.where.aliases)
+def _list_reads(checked: Checked | None) -> tuple[Read, ...]:
+    found = () if checked is None else checked.columns
+    return tuple(Read(column, alias) for alias, column in sorted(found, key=lambda read: (read[0] or "", read[1])))

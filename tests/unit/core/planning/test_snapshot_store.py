@@ -19,7 +19,7 @@ from spark_jobs.contract.documents import encode_canonical, read_document
 from spark_jobs.contract.snapshot import Snapshot, seal_snapshot
 
 DOCUMENT = {
-    "snapshot_version": 1,
+    "snapshot_version": 2,
     "run_id": "r",
     "run_timestamp": "2026-02-01T00:00:00Z",
     "project": {"id": "p", "name": "p", "version": 1, "digest": "sha256:0"},

@@ -26,7 +26,6 @@ from spark_jobs.contract.plan import (
     Destination,
     OutputOperation,
     Plan,
-    RegisteredDataset,
     Settings,
     Slice,
     UsedDefinition,
@@ -52,17 +51,15 @@ def make_snapshot() -> Snapshot:
         seq=50,
         name="result",
         mark="50",
-        columns_after=(),
         columns=(Column("journal", "string", nullable=False),),
         include_deleted=False,
         write_mode="replace_period",
         destination=Destination("files", "parquet", "lake:fx"),
-        slice=Slice("ds-id", "FX Result", "file:/slices/ds-id"),
+        slice=Slice("ds-id", "FX Result", "file:/slices/ds-id", definition),
     )
     settings = Settings(
         calendar="fiscal",
         definitions=(UsedDefinition("dataset", "gl", 1, "sha256:1"),),
-        registers={"50": RegisteredDataset("ds-id", "FX Result", definition)},
     )
     pins = ResolverSnapshot(
         input_dataset_id="gl",

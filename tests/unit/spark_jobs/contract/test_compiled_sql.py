@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from spark_jobs.contract.compiled_sql import DATABASES, check_plan, find_foreign_part
-from spark_jobs.contract.plan import Location, Plan
+from spark_jobs.contract.plan import Join, Location, Plan, Read, UpdateOperation
 
 EXPRESSIONS = Path(__file__).parents[2] / "core" / "expr" / "golden" / "expressions.txt"
 COMPILED = [line.strip() for line in EXPRESSIONS.read_text("utf-8").splitlines() if line.startswith("    ")]
@@ -162,12 +162,17 @@ def test_places_that_could_run_code_are_refused(changed: dict[str, object]) -> N
 
 @pytest.mark.parametrize("alias", ["fx`, reflect('a') AS `y", "(a|a)*$", "", "a b", "ä"])
 def test_aliases_are_names(alias: str) -> None:
-    join = SimpleNamespace(alias=alias)
-    plan = SimpleNamespace(
-        tables={}, operations=(SimpleNamespace(type="update", joins=(join,)),), input_columns=(), checks=()
-    )
-    with pytest.raises(ValueError, match="alias that is no name"):
-        check_plan(cast("Plan", plan))
+    join = Join(alias, "t", (), "TRUE", "10")
+    update = UpdateOperation(seq=10, name="u", mark="10", joins=(join,), assignments=())
+    with pytest.raises(ValueError, match="alias that is not a name"):
+        check_plan(Plan({}, "input", (), (update,), {}, "p"))
+
+
+def test_joins_that_wait_for_each_other_are_refused() -> None:
+    joins = tuple(Join(name, "t", (), "TRUE", "10", reads=(Read("x", other),)) for name, other in ("ab", "ba"))
+    update = UpdateOperation(seq=10, name="u", mark="10", joins=joins, assignments=())
+    with pytest.raises(ValueError, match="joins wait for each other"):
+        check_plan(Plan({}, "input", (), (update,), {}, "p"))
 
 
 @pytest.mark.parametrize(

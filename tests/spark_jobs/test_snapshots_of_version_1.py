@@ -1,0 +1,43 @@
+"""A snapshot that version 1 of the plan was written for gives the rows and ids that its own program gave.
+
+`golden/version_1.json` and `golden/version_1_rows.json` were written by the last program of version 1. They are never
+written again: they stand for the snapshots that are in the stores of users.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.contract.snapshot import SNAPSHOT_VERSION, parse_snapshot
+from spark_jobs.rows.executor import execute
+from spark_jobs.sinks.memory import MemorySinks
+
+pytestmark = pytest.mark.spark
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def test_snapshot_of_version_1_gives_the_same_rows_and_ids(spark: SparkSession) -> None:
+    content = (GOLDEN / "version_1.json").read_bytes()
+    assert json.loads(content)["snapshot_version"] == 1
+    snapshot = parse_snapshot(content, hashlib.sha256(content).hexdigest())
+    assert snapshot.snapshot_version == SNAPSHOT_VERSION
+    sinks = MemorySinks()
+
+    report = execute(spark, snapshot, sinks)
+
+    expected = json.loads((GOLDEN / "version_1_rows.json").read_text(encoding="utf-8"))
+    assert [operation.rows_affected for operation in report.operations] == expected.pop("affected")
+    found = {
+        str(seq): {
+            "columns": [column.name for column in table.columns],
+            "rows": sorted([[None if value is None else str(value) for value in row] for row in table.rows], key=repr),
+        }
+        for seq, table in sinks.tables.items()
+    }
+    assert found == expected

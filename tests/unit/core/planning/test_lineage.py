@@ -1,0 +1,83 @@
+"""Column lineage of plans, as explain, OpenLineage and the plan of stale periods use it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from airflow_provider_runtime.core.planning.snapshot.compile import compile_operations, make_plan_columns
+from airflow_provider_runtime.core.planning.snapshot.lineage import OperationLineage, trace_lineage
+from tests.unit.core.planning.project_builder import aggregate, append, check_operations, delete, output, update
+from tests.unit.core.planning.test_compile import OPERATIONS
+
+NOW = datetime(2026, 2, 1, tzinfo=UTC)
+
+
+def trace(*operations: str, **more: str) -> dict[int, OperationLineage]:
+    checked = check_operations(*operations, **more)
+    assert checked.problems == ()
+    compiled = compile_operations(checked.project, run_timestamp=NOW)
+    found = trace_lineage("input", make_plan_columns(checked.project.input_columns), compiled.operations)
+    return {entry.seq: entry for entry in found}
+
+
+def show(lineage: OperationLineage) -> dict[str, list[str]]:
+    return {
+        name: sorted(f"{source.table}.{source.column}" for source in column.sources)
+        for name, column in lineage.columns.items()
+    }
+
+
+def test_columns_are_followed_through_joins_aggregates_and_appends() -> None:
+    lineage = trace(*OPERATIONS, selectors="EMEA: 'orders.region = \"EMEA\"'")
+    assert show(lineage[70]) == {
+        "region": ["append:40.region", "append:50.region", "input.region"],
+        "total": ["input.amount", "join:10:c.discount"],
+        "average": ["input.amount", "lookup:regions.weight"],
+        "_period": [],
+    }
+    assert "join:10:c.id" in {f"{source.table}.{source.column}" for source in lineage[10].conditions.sources}
+
+
+def test_column_names_the_operations_that_put_values_into_it() -> None:
+    lineage = trace(
+        update("amount", "net", seq=10),
+        update("net * 2", "gross", seq=20),
+        update("UPPER(region)", "region", seq=30),
+        output(", columns: [net, gross, region]", seq=90),
+    )
+    operations = {name: set(column.operations) for name, column in lineage[90].columns.items()}
+    assert operations == {"net": {10}, "gross": {10, 20}, "region": {30}}
+
+
+def test_update_without_a_selector_replaces_what_was_there() -> None:
+    lineage = trace(update("quantity", "amount", seq=10), output(", columns: [amount]", seq=90))
+    assert show(lineage[90]) == {"amount": ["input.quantity"]}
+
+
+def test_update_of_some_rows_leaves_the_others_as_they_were() -> None:
+    lineage = trace(
+        update("quantity", "amount", seq=10, selector="'amount > 1'"), output(", columns: [amount]", seq=90)
+    )
+    assert show(lineage[90]) == {"amount": ["input.amount", "input.quantity"]}
+
+
+def test_deleted_rows_keep_what_they_had_before_a_later_update() -> None:
+    lineage = trace(
+        delete("'amount > 1'", seq=10),
+        update("quantity", "amount", seq=20),
+        output(", columns: [amount], include_deleted: true", seq=90),
+    )
+    assert show(lineage[90]) == {"amount": ["input.amount", "input.quantity"]}
+
+
+def test_output_names_what_has_decided_which_rows_there_are() -> None:
+    lineage = trace(
+        aggregate("SUM(amount)", "total", group_by="[region]", seq=10),
+        append("budget", seq=20),
+        delete("'quantity < 1'", seq=30),
+        update("amount", "net", seq=40),
+        output(seq=90),
+    )
+    rows = lineage[90].rows
+    assert rows.operations == {10, 20, 30}
+    assert {f"{source.table}.{source.column}" for source in rows.sources} == {"input.region", "input.quantity"}
