@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from spark_jobs.contract.options import get_option
+from spark_jobs.contract.own_tables import LEDGER, STAGE_PREFIX, is_own_table
 from spark_jobs.credentials import Credentials
 from spark_jobs.errors import JobError
 from spark_jobs.redaction import redact
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from spark_jobs.contract.plan import OutputOperation
-
-LEDGER = "runtime_publish_ledger"
-STAGE = "rt_stage_"
-_OWN_TABLE = re.compile(rf"(^|\.)({LEDGER}$|{STAGE})", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -67,7 +63,7 @@ class JdbcTarget:
         table = self.output.destination.table
         if table is None:
             raise JobError("OUTPUT_002", "a JDBC destination names no table", mark=self.output.mark)
-        if _OWN_TABLE.search(table):
+        if is_own_table(table):
             message = f"the table '{table}' is one of those in which runs keep what they stage and publish"
             raise JobError("OUTPUT_002", message, hint="write to a table of another name", mark=self.output.mark)
         return table
@@ -86,7 +82,7 @@ class JdbcTarget:
     def stage_prefix(self) -> str:
         """What the names of all stage tables of this table, project and period begin with."""
         key = "\0".join([self.name, self.attempt.project_id, self.attempt.period])
-        return f"{STAGE}{hashlib.sha256(key.encode()).hexdigest()[:10]}_"
+        return f"{STAGE_PREFIX}{hashlib.sha256(key.encode()).hexdigest()[:10]}_"
 
     @property
     def stage_name(self) -> str:

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from spark_jobs.sinks.jdbc_target import LEDGER, JdbcTarget
+from spark_jobs.contract.own_tables import LEDGER
+from spark_jobs.sinks.jdbc_target import JdbcTarget
 from spark_jobs.spark.jvm import Database, DatabaseError
 
 LedgerKey = tuple[str, str, str]

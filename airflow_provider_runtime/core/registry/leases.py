@@ -7,6 +7,7 @@ import socket
 from pathlib import Path
 
 from airflow_provider_runtime.core.registry.store import LeaseRow
+from spark_jobs.contract.processes import find_process
 
 DETACHED = "detached"
 
@@ -51,9 +52,5 @@ def _describe_machine() -> str:
 
 
 def _find_start(pid: int) -> str | None:
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-    except OSError:
-        return None
-    # A zombie has ended and only waits to be buried.
-    return None if fields[0] in {"Z", "X"} else fields[19]
+    found = find_process(pid)
+    return None if found is None or found.has_ended else found.start

@@ -14,12 +14,12 @@ from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.resolve.locations import holds_control, leads_out, make_uri
 from airflow_provider_runtime.core.suggest import suggest
 from spark_jobs.contract.options import drop_options, get_option, merge_options
+from spark_jobs.contract.own_tables import is_own_table
 from spark_jobs.contract.plan import Destination
 
 DEFAULT_SANDBOX = "sandbox"
 POSTGRES_NAME_BYTES = 63
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
-_OWN_TABLE = re.compile(r"(^|\.)(runtime_publish_ledger$|rt_stage_)", re.IGNORECASE)
 _STAGING = re.compile(r"(^|/)\.[^/]+\.runtime(/|$)", re.IGNORECASE)
 
 
@@ -196,7 +196,7 @@ def _check_name(name: str, key: str) -> None:
         raise _UnresolvedError(f"the {key} is empty", key, f"write a {key}")
     if holds_control(name):
         raise _UnresolvedError(f"the {key} holds a control character", key, "remove it")
-    if _OWN_TABLE.search(name):
+    if is_own_table(name):
         message = f"the {key} '{name}' is one of those in which runs keep what they stage and publish"
         raise _UnresolvedError(message, key, f"write another {key}")
 
