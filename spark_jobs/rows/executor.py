@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
     from spark_jobs.sinks.protocol import Sinks, StagedOutput
 
-MOST_OPENED_AT_ONCE = 8
+MAX_OPENED_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class Execution:
         staging = Staging(self._spark, self._sinks, all(table.is_small for table in self._loaded.values()))
         for ordinal, operation in enumerate(self._plan.operations, start=1):
             begin = time.monotonic()
-            early = staging.rest(working, self._plan.operations[ordinal - 1 :])
+            early = staging.materialise(working, self._plan.operations[ordinal - 1 :])
             if early is not None:
                 self._note_staged(early)
             self._apply(working, operation, ordinal)
@@ -203,7 +203,7 @@ class Execution:
 
     def _load_tables(self) -> None:
         """Open all tables at once: most of the time goes into asking file systems and databases what is there."""
-        with ThreadPoolExecutor(max_workers=MOST_OPENED_AT_ONCE) as pool:
+        with ThreadPoolExecutor(max_workers=MAX_OPENED_AT_ONCE) as pool:
             opening: dict[str, Future[LoadedTable]] = {}
             opened: dict[str, Future[LoadedTable]] = {}
             for key in self._list_used_tables():
@@ -352,19 +352,19 @@ class Execution:
         working.append(Part(frame, frozenset(names), origins, (added_flag(operation.seq),), checked, is_kept=is_kept))
 
     def _output(self, working: WorkingDataset, operation: OutputOperation) -> None:
-        rest = [
+        unwritten = [
             index
             for index, part in enumerate(working.parts)
             if part.staged_for != operation.seq and operation.may_touch(part.origins)
         ]
-        if not rest and any(output.seq == operation.seq for output in self._outputs):
+        if not unwritten and any(output.seq == operation.seq for output in self._outputs):
             return
         observed = working.observe(operation.columns)
-        frames = observed.frames(rest) or [working.take_none()]
+        frames = observed.frames(unwritten) or [working.take_none()]
         rows = self._touch(union(frames), operation, see_deleted=operation.include_deleted)
         selected = select_output(rows.frame.alias(WORKING).where(rows.touched), operation)
         self._note_staged(self._sinks.stage(operation, selected))
-        observed.record(rest)
+        observed.record(unwritten)
 
     def _note_staged(self, staged: StagedOutput) -> None:
         self._outputs.append(staged)
@@ -373,10 +373,10 @@ class Execution:
     def _settle(self, working: WorkingDataset) -> None:
         """Compute what no output has: an operation that must fail fails, read or not, and all rows are counted."""
         observed = working.observe(working.columns)
-        rest = [index for index, (_, observation) in enumerate(observed.observed) if observation is not None]
-        if rest:
-            union(observed.frames(rest)).write.format("noop").mode("overwrite").save()
-            observed.record(rest)
+        pending = [index for index, (_, observation) in enumerate(observed.observed) if observation is not None]
+        if pending:
+            union(observed.frames(pending)).write.format("noop").mode("overwrite").save()
+            observed.record(pending)
 
     def _touch(self, frame: DataFrame, operation: AnyOperation, *, see_deleted: bool = False) -> TouchedRows:
         sides = {join.alias: self._choose_strategy(join, self._open_side(join.table)) for join in operation.joins}

@@ -124,14 +124,14 @@ def find_touched_rows(
         if not operation.joins and len(condition) <= LONGEST_REPEATED_CONDITION:
             return TouchedRows(frame, flag, condition=condition)
         flagged = frame.alias(WORKING).selectExpr("*", f"coalesce({condition}, FALSE) AS {quote_name(flag)}")
-        return _join_rest(flagged, operation, sides, flag)
+        return _join_remaining(flagged, operation, sides, flag)
     join = next(join for join in operation.joins if join.alias == operation.where_aliases[0])
     if len(operation.where_aliases) == 1 and not join.earlier_aliases:
         side = sides[join.alias]
         flagged = _flag_by_one_alias(frame, operation, join, side, alive)
         check = JoinCheck(join, side, frame, operation.seq, alive, f"coalesce({operation.where}, FALSE)")
-        return _join_rest(flagged, operation, sides, flag, check)
-    return _join_rest(_flag_by_many_aliases(frame, operation, sides, alive), operation, sides, flag)
+        return _join_remaining(flagged, operation, sides, flag, check)
+    return _join_remaining(_flag_by_many_aliases(frame, operation, sides, alive), operation, sides, flag)
 
 
 def _flag_by_one_alias(frame: DataFrame, operation: Operation, join: Join, side: JoinSide, alive: str) -> DataFrame:
@@ -186,7 +186,7 @@ def _null_struct(join: Join, side: JoinSide) -> str:
     return f"CAST(NULL AS struct<{fields or '`@none`: boolean'}>)"
 
 
-def _join_rest(
+def _join_remaining(
     frame: DataFrame, operation: Operation, sides: dict[str, JoinSide], flag: str, done: JoinCheck | None = None
 ) -> TouchedRows:
     """Join what is left: together what is independent, after the others what uses an earlier alias."""

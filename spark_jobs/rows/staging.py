@@ -1,7 +1,7 @@
 """When rows that several operations read are written once and read back.
 
 Reading a scan again is cheap, computing joins and updates again is not, and keeping wide rows in memory costs more than
-either. So rows are put at rest where that is free (an output writes them anyway: then it writes them first), where
+either. So rows are materialised where that is free (an output writes them anyway: then it writes them first), where
 three or more readers follow, or where the plan above them has grown too deep for Spark's optimizer.
 """
 
@@ -36,15 +36,15 @@ COPY_OPTIONS = {
 
 @dataclass(slots=True)
 class Staging:
-    """Puts the working dataset at rest."""
+    """Writes rows of the working dataset once where several operations read them."""
 
     spark: SparkSession
     sinks: Sinks
     is_small: bool
     """That the rows are few for certain, so that computing them again costs nothing."""
 
-    def rest(self, working: WorkingDataset, operations: Sequence[AnyOperation]) -> StagedOutput | None:
-        """Put the rows at rest when that pays; `operations` are those to come, the first of them about to read.
+    def materialise(self, working: WorkingDataset, operations: Sequence[AnyOperation]) -> StagedOutput | None:
+        """Materialise the rows when that pays; `operations` are those to come, the first of them about to read.
 
         Returns what was staged for an output on the way.
         """
@@ -71,7 +71,7 @@ class Staging:
         staged = self.sinks.stage(host, select_columns(live, host.columns))
         observed.record(indexes)
         if staged.uri is not None:
-            self._put_at_rest(working, indexes, self._read(staged.uri, host.columns), host.columns, host.seq)
+            self._take_over_written(working, indexes, self._read(staged.uri, host.columns), host.columns, host.seq)
         return staged
 
     def _copy(self, working: WorkingDataset, parts: Sequence[Part], operations: Sequence[AnyOperation]) -> None:
@@ -94,9 +94,9 @@ class Staging:
             rows.write.mode("append").options(**COPY_OPTIONS).parquet(uri)
             frame = self._read(uri, kept)
         observed.record(indexes)
-        self._put_at_rest(working, indexes, frame, kept)
+        self._take_over_written(working, indexes, frame, kept)
 
-    def _put_at_rest(
+    def _take_over_written(
         self,
         working: WorkingDataset,
         indexes: Sequence[int],
@@ -104,14 +104,14 @@ class Staging:
         columns: Sequence[Column],
         staged_for: int | None = None,
     ) -> None:
-        """Take rows at rest for those that were written, and make again what is known of all of them."""
+        """Replace rows by those that were written, with the columns that are known of all of them."""
         names = frozenset(column.name for column in columns)
         origins = find_origins([working.parts[index] for index in indexes])
         known = {name: value for name, value in list_known(origins).items() if name not in names}
         frame = frame.selectExpr("*", *name_values(known))
-        rest = Part(frame, names | known.keys(), origins, staged_for=staged_for)
+        written = Part(frame, names | known.keys(), origins, staged_for=staged_for)
         working.parts = [part for index, part in enumerate(working.parts) if index not in indexes]
-        working.append(rest)
+        working.append(written)
 
     def _read(self, uri: str, columns: Sequence[Column]) -> DataFrame:
         schema = ", ".join(f"{quote_name(column.name)} {column.type}" for column in columns)

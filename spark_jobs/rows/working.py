@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from spark_jobs.contract.plan import Column, Operation
 
-MOST_IN_ONE_METHOD = 24
+MAX_IN_ONE_METHOD = 24
 """Assignments, conditions and joins that become one method of generated code.
 
 Spark puts all that it can into one, up to the next observation, and Java never compiles a method of more than 8,000
@@ -43,7 +43,7 @@ class Part:
     checked: tuple[str, ...] = ()
     """Columns whose values may fail and have not been computed for all rows yet."""
     depth: int = 0
-    """Operations since the rows were last at rest."""
+    """Operations since the rows were last materialised."""
     code: int = 0
     """Assignments, conditions and joins since generated code began anew."""
     staged_for: int | None = None
@@ -81,7 +81,7 @@ class WorkingDataset:
             return None
         part = merge(taken)
         part = replace(part, depth=part.depth + 1, staged_for=None, is_kept=False)
-        if part.code + code <= MOST_IN_ONE_METHOD:
+        if part.code + code <= MAX_IN_ONE_METHOD:
             return replace(part, code=part.code + code)
         begun = _observe(part, Observation(_name_observation()), [_count_rows()])
         return replace(part, frame=begun, code=code)

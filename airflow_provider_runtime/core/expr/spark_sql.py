@@ -26,11 +26,11 @@ from airflow_provider_runtime.core.expr.sql_text import (
     UNARY,
     Sql,
     join_balanced,
-    quote_name,
     spell_constant,
 )
 from airflow_provider_runtime.core.expr.typed import Typed, find_columns, split_conjunction
 from airflow_provider_runtime.core.model.schema import DataType, make_decimal
+from spark_jobs.contract.sql import quote_name
 
 LONGEST_FLAT = 64
 INTEGER_DIGITS = 19

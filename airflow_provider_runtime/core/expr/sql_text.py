@@ -10,11 +10,6 @@ Sql = tuple[int, str]
 """How tightly a piece of SQL binds, and its text."""
 
 
-def quote_name(name: str) -> str:
-    """Return a name as a quoted identifier."""
-    return "`" + name.replace("`", "``") + "`"
-
-
 def quote_text(text: str) -> str:
     """Return a text as a string literal that means the same in Spark's default parser mode."""
     return "'" + "".join(map(_escape, text)) + "'"

@@ -11,7 +11,7 @@ from airflow_provider_runtime.core.model.datasource import Datasource
 from airflow_provider_runtime.core.model.operation import Destination as WrittenDestination
 from airflow_provider_runtime.core.model.operation import OutputOperation
 from airflow_provider_runtime.core.model.project import Project
-from airflow_provider_runtime.core.planning.resolve.locations import holds_control, leads_out, make_uri
+from airflow_provider_runtime.core.planning.resolve.locations import has_control_character, has_parent_segment, make_uri
 from airflow_provider_runtime.core.suggest import suggest
 from spark_jobs.contract.options import drop_options, get_option, merge_options
 from spark_jobs.contract.own_tables import is_own_table
@@ -173,13 +173,13 @@ def join_uri(catalog: Catalog, prefix: str | None, relative: str) -> str:
 def _check_path(path: str, key: str, *, is_bounded: bool = True) -> None:
     """Refuse a path that could lead out of the folder that it is taken below."""
     reason = None
-    if holds_control(path):
+    if has_control_character(path):
         reason = "holds a control character"
     elif "\\" in path:
         reason = "holds a backslash"
     elif is_bounded and (path.startswith(("/", "~")) or _SCHEME.match(path)):
         reason = "is absolute"
-    elif is_bounded and leads_out(path):
+    elif is_bounded and has_parent_segment(path):
         reason = "holds '..'"
     elif not re.sub(rf"^{_SCHEME.pattern}", "", path).strip("/. "):
         reason = "names no folder"
@@ -194,7 +194,7 @@ def _check_name(name: str, key: str) -> None:
     """Refuse names of database tables that are empty, hold control characters, or are those of the job's own."""
     if not name.strip():
         raise _UnresolvedError(f"the {key} is empty", key, f"write a {key}")
-    if holds_control(name):
+    if has_control_character(name):
         raise _UnresolvedError(f"the {key} holds a control character", key, "remove it")
     if is_own_table(name):
         message = f"the {key} '{name}' is one of those in which runs keep what they stage and publish"

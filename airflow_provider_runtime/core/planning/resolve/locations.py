@@ -42,7 +42,7 @@ def check_relative_path(path: str, *, allow_absolute: bool = False) -> str | Non
 
     Hadoop expands `{a,../b}` before it looks for files, and may put `..` together from pieces of dots.
     """
-    if holds_control(path):
+    if has_control_character(path):
         return "holds a control character"
     if not path.strip("/. "):
         return "names no file or folder"
@@ -50,12 +50,12 @@ def check_relative_path(path: str, *, allow_absolute: bool = False) -> str | Non
         return "holds a backslash"
     if not allow_absolute and (path.startswith(("/", "~")) or has_scheme(path)):
         return "is absolute"
-    if leads_out(path):
+    if has_parent_segment(path):
         return "leads out of its folder by '..'"
     return None
 
 
-def leads_out(path: str) -> bool:
+def has_parent_segment(path: str) -> bool:
     """Tell whether a path holds `..`, as it stands or once its braces are expanded."""
     pieces = re.split(r"[/{},]", path)
     return ".." in pieces or ("{" in path and any(piece and not piece.strip(".") for piece in pieces))
@@ -76,6 +76,6 @@ def hide_control_characters(text: str) -> str:
     return "".join("?" if unicodedata.category(character) in _CONTROL else character for character in text)
 
 
-def holds_control(text: str) -> bool:
+def has_control_character(text: str) -> bool:
     """Tell whether a text holds a character that is not seen, or changes how its neighbours are seen."""
     return any(unicodedata.category(character) in _CONTROL for character in text)

@@ -79,7 +79,7 @@ def describe_overlap(destination: Destination, earlier: Destination) -> str | No
     return f"holds the folder {earlier.display}" if other.startswith(f"{place}/") else None
 
 
-def holds_folder(folder: str, inner: str) -> bool:
+def contains_folder(folder: str, inner: str) -> bool:
     """Tell whether a folder is another one, or one above it."""
     return f"{_read_folder(inner)}/".startswith(f"{_read_folder(folder).rstrip('/')}/")
 

@@ -14,8 +14,8 @@ from airflow_provider_runtime.core.model.operation import OutputOperation
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.resolve.locations import make_uri
 from airflow_provider_runtime.core.planning.resolve.places import (
+    contains_folder,
     find_overlapped,
-    holds_folder,
     may_be_table,
     split_source,
 )
@@ -61,7 +61,7 @@ def _find_met(uri: str, sources: Mapping[str, list[str]], period: str, root: Pat
     """Return the place that is met by what the output replaces: its whole folder, or the period's in it."""
     replaced = uri if overwrites else f"{uri}/period={period}"
     catalog = make_uri(root, None)
-    if overwrites and holds_folder(uri, catalog):
+    if overwrites and contains_folder(uri, catalog):
         return f"the catalog {catalog}"
     met = find_overlapped(replaced, sources)
     return None if met is None else unescape_pattern(met)
