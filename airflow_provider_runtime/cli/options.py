@@ -59,14 +59,16 @@ def format_option(*choices: str) -> Callable[[Function], Function]:
     )
 
 
-def print_problems(problems: Iterable[Problem], output_format: str, catalog: Path | None = None) -> None:
+def print_problems(
+    problems: Iterable[Problem], output_format: str, catalog: Path | None = None, *, strict: bool = False
+) -> None:
     """Print problems to standard output: as text, as JSON with `valid`, or as GitHub annotations."""
     from airflow_provider_runtime.cli.main import wants_color
     from airflow_provider_runtime.core.rendering import problem_to_json, render_github, render_problems, sort_problems
 
     ordered = sort_problems(problems)
     if output_format == "json":
-        valid = not any(problem.severity == "error" for problem in ordered)
+        valid = not any(strict or problem.severity == "error" for problem in ordered)
         print_json({"valid": valid, "errors": [problem_to_json(problem) for problem in ordered]})
     elif output_format == "github":
         prefix = "" if catalog is None else os.path.relpath(catalog)

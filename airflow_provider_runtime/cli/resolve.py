@@ -15,6 +15,7 @@ from airflow_provider_runtime.cli.parameters import Day, Moment
 from airflow_provider_runtime.core.registry.ports import Registry
 
 if TYPE_CHECKING:
+    from airflow_provider_runtime.core.errors import Problem
     from spark_jobs.contract.snapshot import Snapshot
 
 
@@ -56,6 +57,7 @@ def command(
         ResolveOptions,
         build_snapshot,
     )
+    from airflow_provider_runtime.core.rendering import render_problem
 
     options = ResolveOptions(
         as_of=as_of,
@@ -64,15 +66,26 @@ def command(
         slice_store=slices or DEFAULT_SLICE_STORE,
         allow_closed=allow_closed,
     )
+    warnings: list[Problem] = []
     opened = find_registry(registry)
     try:
         loaded = load_catalog(catalog, project=project)
-        snapshot = build_snapshot(loaded, project, period, options, registry=opened, read_credential=read_credential)
+        snapshot = build_snapshot(
+            loaded,
+            project,
+            period,
+            options,
+            registry=opened,
+            read_credential=read_credential,
+            warn=warnings.append,
+        )
     finally:
         if opened is not None:
             opened.close()
     place = _write(snapshot, output)
     click.echo(f"sha256 {snapshot.sha256}{f' {place}' if place else ''}", err=True)
+    for warning in warnings:
+        click.echo("\n" + render_problem(warning), err=True)
 
 
 def find_registry(url: str | None) -> Registry | None:

@@ -21,12 +21,15 @@ from airflow_provider_runtime.core.errors import RuntimeProviderError
 @catalog_option
 @project_option()
 @registry_option(shown="none")
+@click.option("--strict", is_flag=True, help="Count warnings as errors.")
 @format_option("text", "json", "github")
 @click.pass_context
 def command(
-    context: click.Context, catalog: Path, project: str | None, registry: str | None, output_format: str
+    context: click.Context, catalog: Path, project: str | None, registry: str | None, strict: bool, output_format: str
 ) -> None:
     """Check definitions completely, without Spark and without data.
+
+    Warnings tell of what is legal and nearly always wrong; `# ok: WARN_001 reason` on the line or above silences one.
 
     \b
     Examples:
@@ -47,8 +50,8 @@ def command(
     finally:
         if opened is not None:
             opened.close()
-    print_problems(result.problems, output_format, catalog)
-    if result.has_errors:
+    print_problems(result.problems, output_format, catalog, strict=strict)
+    if not result.is_valid(strict=strict):
         context.exit(1)
     if output_format == "text":
-        click.echo(f"valid: {result.summary}")
+        click.echo(f"{chr(10) if result.problems else ''}valid: {result.summary}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TypedDict
 
 from airflow_provider_runtime.core.errors import Place, Problem
 from airflow_provider_runtime.core.suggest import list_names
@@ -47,7 +48,22 @@ def render_problems(problems: Iterable[Problem], color: bool = False) -> str:
     return "\n\n".join(blocks)
 
 
-def problem_to_json(problem: Problem) -> dict[str, str | int | None]:
+class ProblemDocument(TypedDict):
+    """A problem as `validate --format json` promises it."""
+
+    code: str
+    severity: str
+    message: str
+    hint: str | None
+    file: str | None
+    line: int
+    column: int
+    project: str | None
+    operation_seq: int | None
+    field: str | None
+
+
+def problem_to_json(problem: Problem) -> ProblemDocument:
     """Return a problem as the keys that `validate --format json` promises."""
     location = problem.location
     return {

@@ -12,6 +12,7 @@ from airflow.providers.common.compat.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowRescheduleException
 
 from airflow_provider_runtime.core.errors import PeriodError, Problem, get_error_class
+from airflow_provider_runtime.core.rendering import render_problem
 from airflow_provider_runtime.failures import translate_errors
 from airflow_provider_runtime.hooks.credentials import read_secret
 from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID, RuntimeHook
@@ -156,7 +157,13 @@ class ResolveOperator(BaseOperator):
             deploy_mode="cluster" if self.deploy_mode == "cluster" else "client",
         )
         return build_snapshot(
-            loaded, definition.model.id, period, options, registry=registry, read_credential=read_secret
+            loaded,
+            definition.model.id,
+            period,
+            options,
+            registry=registry,
+            read_credential=read_secret,
+            warn=lambda warning: self.log.warning("%s", render_problem(warning)),
         )
 
     def _await_previous(

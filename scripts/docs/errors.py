@@ -14,6 +14,7 @@ from error_cases import CASES, CATALOG, PROJECT, Case
 from airflow_provider_runtime.core.catalog.loader import LoadResult, load_texts
 from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError
 from airflow_provider_runtime.core.planning.check.project import ProjectChecks
+from airflow_provider_runtime.core.planning.check.warnings import list_project_warnings
 from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions, build_snapshot
 from airflow_provider_runtime.core.planning.snapshot.store import open_snapshot
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
@@ -33,7 +34,7 @@ MOMENT = datetime(2026, 2, 1, tzinfo=UTC)
 FAMILIES = {
     "CATALOG": "Catalog", "PROJECT": "Projects", "PERIOD": "Periods", "DATASET": "Datasets", "SELECTOR": "Selectors",
     "EXPR": "Expressions", "UPDATE": "Update", "JOIN": "Joins", "AGG": "Aggregate", "APPEND": "Append",
-    "OUTPUT": "Output", "RESOLVE": "Resolvers", "DATA": "Data", "CHECK": "Checks", "RUN": "Runs",
+    "OUTPUT": "Output", "RESOLVE": "Resolvers", "DATA": "Data", "CHECK": "Checks", "WARN": "Warnings", "RUN": "Runs",
     "SNAPSHOT": "Snapshots", "INFRA": "Infrastructure",
 }  # fmt: skip
 
@@ -74,6 +75,13 @@ def _validate(case: Case) -> Sequence[Problem]:
     definition = loaded.catalog.find_project("sales")
     checked = ProjectChecks(loaded.catalog).check(definition).problems if definition is not None else ()
     return (*loaded.problems, *checked)
+
+
+def _warn(case: Case) -> Sequence[Problem]:
+    loaded = _load(case)
+    definition = loaded.catalog.find_project("sales")
+    assert definition is not None
+    return list_project_warnings(ProjectChecks(loaded.catalog).check(definition))
 
 
 def _resolve(case: Case, **options: object) -> Sequence[Problem]:
@@ -143,6 +151,7 @@ def _lose_registry(_: Case) -> Sequence[Problem]:
 
 PRODUCERS: dict[str, Callable[[Case], Sequence[Problem]]] = {
     "resolve": _resolve,
+    "warn": _warn,
     "changed_definition": _change_definition,
     "missing_project": _miss_project,
     "closed_period": _close_period,

@@ -54,15 +54,19 @@ class SourceText:
         shown = self.show_line(line + 1)
         return Place(file=self.name, line=line + 1, column=column, end_column=end_column, source_line=shown)
 
-    def show_line(self, number: int) -> str | None:
-        """Return a line, counted from 1; None where there is none, or where it is too long or may show a secret."""
+    def read_line(self, number: int) -> str:
+        """Return a line, counted from 1, as it stands; empty where there is none."""
         starts = self._line_starts()
         if not 1 <= number <= len(starts):
+            return ""
+        return self.text[starts[number - 1] : starts[number] if number < len(starts) else len(self.text)]
+
+    def show_line(self, number: int) -> str | None:
+        """Return a line, counted from 1; None where there is none, or where it is too long or may show a secret."""
+        line = self.read_line(number)
+        if not line or len(line) > LONGEST_LINE or number in self._secret_lines:
             return None
-        start, end = starts[number - 1], starts[number] if number < len(starts) else len(self.text)
-        if end - start > LONGEST_LINE or number in self._secret_lines:
-            return None
-        shown = self.text[start:end].rstrip("\r\n")
+        shown = line.rstrip("\r\n")
         return None if SECRET_LINE.search(shown) else shown
 
     @cached_property

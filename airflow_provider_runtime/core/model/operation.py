@@ -6,9 +6,10 @@ them with the codes and texts of their own operation.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, BeforeValidator, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
 from airflow_provider_runtime.core.model.base import (
     Boolean,
@@ -26,6 +27,32 @@ from airflow_provider_runtime.core.model.base import (
 )
 
 MAX_SEQ = 2**31 - 1
+
+
+def read_origins(value: Any) -> Any:
+    """Return where rows come from: `loaded`, `all`, or the seqs of the operations that made them."""
+    if value in ("loaded", "all"):
+        return value
+    if isinstance(value, list | tuple) and value and all(isinstance(item, int) for item in value):
+        return tuple(int(item) for item in value)
+    hint = "write from: loaded, from: all, or from: [10, 20] with the seqs of the operations that made the rows"
+    raise PydanticCustomError("definition", "expected loaded, all, or a list of seqs", {"hint": hint})
+
+
+RowOrigins = Annotated[
+    Literal["loaded", "all"] | tuple[int, ...],
+    BeforeValidator(read_origins),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": ["loaded", "all"]},
+                {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1},
+            ]
+        },
+        mode="validation",
+    ),
+]
+"""Rows by where they come from: the input, every origin, or the operations that made them."""
 
 
 class RuntimeJoin(Model):
@@ -168,6 +195,8 @@ class AggregateOperation(BaseOperation):
     """Kind of the operation."""
     selector: Text | None = None
     """Condition that chooses the rows; all rows if left out."""
+    from_: RowOrigins | None = Field(default=None, alias="from")
+    """Rows by where they come from, beside selector: loaded, all, or a list of the operations that made them."""
     arguments: AggregateArguments = Field(validation_alias=AliasChoices("arguments", "parameters"))
     """Arguments of aggregate."""
 
@@ -201,6 +230,8 @@ class OutputOperation(BaseOperation):
     """Kind of the operation."""
     selector: Text | None = None
     """Condition that chooses the rows; all rows if left out."""
+    from_: RowOrigins | None = Field(default=None, alias="from")
+    """Rows by where they come from, beside selector: loaded, all, or a list of the operations that made them."""
     arguments: OutputArguments = Field(validation_alias=AliasChoices("arguments", "parameters"))
     """Arguments of output."""
 

@@ -8,6 +8,7 @@ from airflow_provider_runtime.core.planning.check.checked import CheckedExpressi
 from airflow_provider_runtime.core.planning.check.context import OperationContext, uses_of
 from airflow_provider_runtime.core.planning.check.grouping import Place, check_aggregations, check_group_by
 from airflow_provider_runtime.core.planning.check.names import check_new_name
+from airflow_provider_runtime.core.planning.check.selection import check_selection
 from airflow_provider_runtime.core.planning.check.update import put_added
 from airflow_provider_runtime.core.planning.check.wording import AGGREGATION
 
@@ -17,7 +18,7 @@ def check_aggregate(context: OperationContext) -> CheckedOperation:
     operation = context.operation
     assert isinstance(operation, AggregateOperation)
     scope = context.make_scope()
-    where = context.check_selector(operation.selector, scope, frozenset())
+    where = check_selection(context, operation, scope)
     place = Place(("arguments",), scope, AGGREGATION, "AGG_002", context.working.poisoned)
     group_by = check_group_by(context, operation.arguments, place)
     seen: dict[str, str] = {}

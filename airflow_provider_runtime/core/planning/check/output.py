@@ -8,6 +8,7 @@ from airflow_provider_runtime.core.model.operation import OutputOperation
 from airflow_provider_runtime.core.planning.check.checked import CheckedOperation, WorkingColumn
 from airflow_provider_runtime.core.planning.check.context import OperationContext, uses_of
 from airflow_provider_runtime.core.planning.check.names import read_column_reference, suggest_column
+from airflow_provider_runtime.core.planning.check.selection import check_selection
 from airflow_provider_runtime.core.planning.check.working import WorkingSchema
 from airflow_provider_runtime.core.planning.resolve.destinations import (
     POSTGRES_NAME_BYTES,
@@ -23,7 +24,7 @@ def check_output(context: OperationContext) -> CheckedOperation:
     """Check an output's selector, columns and destination."""
     operation = context.operation
     assert isinstance(operation, OutputOperation)
-    where = context.check_selector(operation.selector, context.make_scope(), frozenset())
+    where = check_selection(context, operation, context.make_scope())
     columns = _check_columns(context, operation)
     _check_destination(context, operation, columns)
     if operation.arguments.register_as_dataset is not None:

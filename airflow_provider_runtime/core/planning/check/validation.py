@@ -17,6 +17,7 @@ from airflow_provider_runtime.core.planning.check.checked import CheckedProject
 from airflow_provider_runtime.core.planning.check.project import ProjectChecks, explain_missing_project
 from airflow_provider_runtime.core.planning.check.registered import add_registered_versions
 from airflow_provider_runtime.core.planning.check.used_definitions import find_used_definitions, list_changed
+from airflow_provider_runtime.core.planning.check.warnings import list_catalog_warnings, list_project_warnings
 from airflow_provider_runtime.core.planning.resolve.resolver_choice import choose_resolver, is_told_by_catalog
 from airflow_provider_runtime.core.registry.ports import Registry
 
@@ -28,10 +29,9 @@ class Validation:
     problems: tuple[Problem, ...]
     summary: str
 
-    @property
-    def has_errors(self) -> bool:
-        """Whether anything is wrong."""
-        return any(problem.severity == "error" for problem in self.problems)
+    def is_valid(self, *, strict: bool = False) -> bool:
+        """Whether nothing is wrong; with `strict` a warning counts as well."""
+        return not any(strict or problem.severity == "error" for problem in self.problems)
 
 
 def validate_catalog(root: Path, *, project: str | None = None, registry: Registry | None = None) -> Validation:
@@ -47,7 +47,8 @@ def validate_catalog(root: Path, *, project: str | None = None, registry: Regist
         return Validation(problems, "")
     model = checked.definition.model
     chosen = _check_choices(loaded.catalog, checked, registry)
-    return Validation(_merge([*problems, *chosen]), f"project '{model.name}' version {model.version}")
+    warnings = list_project_warnings(checked)
+    return Validation(_merge([*problems, *chosen, *warnings]), f"project '{model.name}' version {model.version}")
 
 
 def load_checked_project(root: Path, reference: str) -> CheckedProject:
@@ -85,7 +86,9 @@ def _validate_all(loaded: LoadResult, registry: Registry | None) -> Validation:
     for definition in projects:
         checked = checks.check(definition)
         problems += [*checked.problems, *_check_choices(loaded.catalog, checked, registry)]
+        problems += list_project_warnings(checked)
     catalog = loaded.catalog
+    problems += list_catalog_warnings(catalog, checks.list_checked())
     summary = f"{_count(len(catalog.datasets), 'dataset')}, {_count(len(catalog.projects), 'project')}"
     return Validation(_merge(problems), summary)
 

@@ -36,6 +36,7 @@ from airflow_provider_runtime.core.planning.check.project import check_runnable
 from airflow_provider_runtime.core.planning.check.registered import add_registered_versions, infer_output_schema
 from airflow_provider_runtime.core.planning.check.used_definitions import find_used_definitions, list_changed
 from airflow_provider_runtime.core.planning.check.validation import check_needed, explain_missing
+from airflow_provider_runtime.core.planning.check.warnings import list_project_warnings
 from airflow_provider_runtime.core.planning.resolve.destinations import DEFAULT_SANDBOX
 from airflow_provider_runtime.core.planning.resolve.locations import make_uri
 from airflow_provider_runtime.core.planning.resolve.replaced_sources import list_replaced_sources
@@ -119,17 +120,19 @@ def build_snapshot(
     registry: Registry | None = None,
     locate: Locate | None = None,
     read_credential: CredentialReader | None = None,
+    warn: Callable[[Problem], None] | None = None,
 ) -> Snapshot:
     """Return the snapshot of a project's run for a period; everything that is wrong is raised at once.
 
-    Of what is wrong in the catalog, only the problems that this project needs to see are raised.
+    Of what is wrong in the catalog, only the problems that this project needs to see are raised. `warn` gets what is
+    legal and nearly always wrong.
     """
     options = options or ResolveOptions()
     definition = loaded.catalog.find_project(project_ref, options.version)
     if definition is None:
         problems = explain_missing(loaded.catalog, loaded, project_ref)
         raise get_error_class(problems[0].code)(problems)
-    return _Builder(loaded, definition, options, registry, locate, read_credential).build(period)
+    return _Builder(loaded, definition, options, registry, locate, read_credential, warn).build(period)
 
 
 @dataclass(slots=True)
@@ -140,6 +143,7 @@ class _Builder:
     registry: Registry | None
     locate: Locate | None
     read_credential: CredentialReader | None
+    warn: Callable[[Problem], None] | None
     problems: list[Problem] = field(default_factory=list)
     resolvers: dict[str, Definition[Resolver]] = field(default_factory=dict)
 
@@ -189,6 +193,9 @@ class _Builder:
         read = {key: choice for key, choice in choices.items() if key in used}
         self._check_replaced(read, destinations, context.period)
         self._raise()
+        if self.warn is not None:
+            for warning in list_project_warnings(checked):
+                self.warn(warning)
         assert compiled is not None
         plan = Plan(
             tables={key: make_plan_table(choice) for key, choice in read.items()},

@@ -9,12 +9,14 @@ from typing import TypedDict
 
 from airflow_provider_runtime.core.planning.check.checked import CheckedOperation, CheckedProject, WorkingColumn
 from airflow_provider_runtime.core.planning.check.validation import load_checked_project
+from airflow_provider_runtime.core.planning.check.warnings import list_project_warnings
 from airflow_provider_runtime.core.planning.snapshot.compile import (
     CompiledOperations,
     compile_operations,
     make_plan_columns,
 )
 from airflow_provider_runtime.core.planning.snapshot.lineage import ColumnLineage, OperationLineage, trace_lineage
+from airflow_provider_runtime.core.rendering import ProblemDocument, problem_to_json
 from spark_jobs.contract.plan import (
     AggregateOperation,
     AnyOperation,
@@ -73,6 +75,8 @@ class Explanation(TypedDict):
     tables: list[TableDocument]
     schema: list[ColumnDocument]
     operations: list[OperationDocument]
+    errors: list[ProblemDocument]
+    """Warnings: what is legal and nearly always wrong."""
 
 
 def explain_project(root: Path, reference: str, period: str | None = None) -> Explanation:
@@ -124,6 +128,7 @@ def make_explanation(checked: CheckedProject, compiled: CompiledOperations, peri
             _make_operation(plan, operation, found, names, strip_marks(write_statement(plan, before)))
             for operation, plan, found, before in operations
         ],
+        errors=[problem_to_json(warning) for warning in list_project_warnings(checked)],
     )
 
 
@@ -218,7 +223,15 @@ def render_text(explanation: Explanation) -> str:
     for operation in explanation["operations"]:
         blocks.append(_describe_operation(operation, before))
         before = {column["name"]: column["type"] for column in operation["schema"]}
+    blocks += [_describe_warning(warning) for warning in explanation["errors"]]
     return "\n\n".join(blocks)
+
+
+def _describe_warning(warning: ProblemDocument) -> str:
+    hint = f"\n  hint: {warning['hint']}" if warning["hint"] else ""
+    return (
+        f"{warning['code']} {warning['message']}\n  --> {warning['file']}:{warning['line']}:{warning['column']}{hint}"
+    )
 
 
 def _describe_table(table: TableDocument) -> str:

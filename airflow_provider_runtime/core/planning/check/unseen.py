@@ -1,0 +1,60 @@
+"""Operations whose result no output, check or aggregate ever sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from airflow_provider_runtime.core.errors import Problem
+from airflow_provider_runtime.core.expr.checker import Checked
+from airflow_provider_runtime.core.model.operation import UpdateOperation
+from airflow_provider_runtime.core.planning.check.checked import CheckedOperation, CheckedProject
+from airflow_provider_runtime.core.planning.check.warning import make_warning
+
+
+def list_unseen_warnings(checked: CheckedProject) -> Iterator[Problem]:
+    """Yield operations that could be left out without a change to what is published.
+
+    Operations are walked from the last to the first, with the columns that a later one looks at.
+    """
+    if all(operation.operation.type != "output" for operation in checked.operations):
+        # A project without an output publishes nothing yet: it is being written.
+        return
+    seen: set[str] = set()
+    are_rows_seen = False
+    unseen = []
+    for operation in reversed(checked.operations):
+        kind = operation.operation.type
+        written = {item.column for item in operation.expressions} if kind == "update" else set[str]()
+        if kind == "output":
+            seen |= {column.name for column in operation.output_columns}
+        elif not are_rows_seen or (kind == "update" and not written & seen and not _can_fail(operation)):
+            unseen.append(operation)
+            continue
+        are_rows_seen = True
+        if kind == "update" and operation.where is None:
+            seen -= written
+        seen |= set(_list_read(operation))
+    for operation in reversed(unseen):
+        message = f"no output, check or aggregate ever sees what {operation.operation.type} {operation.seq} does"
+        hint = "remove it, or let an output after it write what it makes"
+        yield make_warning("WARN_005", message, hint, checked.definition, ("operations", operation.index, "type"))
+
+
+def _can_fail(operation: CheckedOperation) -> bool:
+    """Whether an update also proves something: a join that has to find a match."""
+    model = operation.operation
+    return isinstance(model, UpdateOperation) and any(
+        getattr(join, "required", False) for join in model.arguments.joins
+    )
+
+
+def _list_read(operation: CheckedOperation) -> Iterator[str]:
+    """Yield the working columns that an operation looks at."""
+    is_append = operation.operation.type == "append"
+    expressions: list[Checked | None] = [join.condition for join in operation.joins]
+    if not is_append:
+        expressions += [operation.where, *(item.checked for item in operation.expressions)]
+        yield from operation.group_by
+    for checked in expressions:
+        if checked is not None:
+            yield from (name for alias, name in checked.columns if alias is None)
