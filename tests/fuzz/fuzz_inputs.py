@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from contextlib import suppress
 
 import atheris  # type: ignore[import-not-found]
 
@@ -16,8 +17,7 @@ with atheris.instrument_imports(include=["airflow_provider_runtime.core", "spark
     from airflow_provider_runtime.core.expr.parser import parse
     from airflow_provider_runtime.core.expr.problems import ExpressionSyntaxError
     from spark_jobs.contract.compiled_sql import find_foreign_part
-    from spark_jobs.contract.snapshot import parse_snapshot
-    from spark_jobs.errors import JobError
+    from spark_jobs.contract.snapshot import UnreadableSnapshotError, parse_snapshot
 
 
 def try_yaml(data: bytes) -> None:
@@ -34,16 +34,10 @@ def try_expression(data: bytes) -> None:
 
 def try_snapshot(data: bytes) -> None:
     find_foreign_part(data.decode("utf-8", "replace"))
-    try:
-        parse_snapshot(data, hashlib.sha256(data).hexdigest())
-    except JobError as error:
-        if error.code != "SNAPSHOT_001":
-            raise
     text = json.dumps({"snapshot_version": 1, "plan": data.decode("latin-1")}).encode()
-    try:
-        parse_snapshot(text, hashlib.sha256(text).hexdigest())
-    except JobError:
-        return
+    for content in (data, text):
+        with suppress(UnreadableSnapshotError):
+            parse_snapshot(content, hashlib.sha256(content).hexdigest())
 
 
 if __name__ == "__main__":
