@@ -5,12 +5,13 @@ from __future__ import annotations
 from airflow_provider_runtime.core.catalog.catalog import registered_dataset_id
 from airflow_provider_runtime.core.errors import DefinitionError
 from airflow_provider_runtime.core.model.operation import OutputOperation
-from airflow_provider_runtime.core.planning.check.checked import CheckedOperation, WorkingColumn
+from airflow_provider_runtime.core.planning.check.checked import CheckedOperation, Path, WorkingColumn
 from airflow_provider_runtime.core.planning.check.context import OperationContext, uses_of
 from airflow_provider_runtime.core.planning.check.names import read_column_reference, suggest_column
 from airflow_provider_runtime.core.planning.check.selection import check_selection
 from airflow_provider_runtime.core.planning.check.working import WorkingSchema
 from airflow_provider_runtime.core.planning.resolve.destinations import (
+    PERIOD_FOLDER,
     POSTGRES_NAME_BYTES,
     is_cut_by_database,
     resolve_destination,
@@ -116,12 +117,29 @@ def _check_destination(
         message = "a JDBC output must include the column _period, or the rows of its period cannot be replaced"
         hint = "add _period to `columns`, or set write_mode: overwrite"
         context.report("OUTPUT_002", message, ("arguments", "columns"), hint)
+    if destination.kind == "files":
+        _check_folder_column(context, operation, columns)
     url = get_option(destination.options, "url") or ""
     cut = [column.name for column in columns if is_cut_by_database(url, column.name)]
     if destination.kind == "jdbc" and cut:
         message = f"the column '{cut[0]}' has a name of more than {POSTGRES_NAME_BYTES} bytes, which PostgreSQL cuts"
         context.report("OUTPUT_002", message, ("arguments", "columns"), "leave it out, or write a shorter name")
     _check_apart(context, operation, destination)
+
+
+def _check_folder_column(
+    context: OperationContext, operation: OutputOperation, columns: tuple[WorkingColumn, ...]
+) -> None:
+    """Refuse a column that the folder of the period would take the place of: readers of folders see the folder's."""
+    twin = next((column.name for column in columns if column.name.lower() == PERIOD_FOLDER), None)
+    if twin is None:
+        return
+    path: Path = ("arguments", "columns")
+    if operation.arguments.columns is None:
+        path = ("arguments",)
+    message = f"a file output cannot have the column '{twin}': readers see the folder {PERIOD_FOLDER}=… in its place"
+    hint = "put its values into a column of another name, and name the `columns` of the output without it"
+    context.report("OUTPUT_002", message, path, hint)
 
 
 def _check_apart(context: OperationContext, operation: OutputOperation, destination: Destination) -> None:

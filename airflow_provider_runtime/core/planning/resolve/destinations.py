@@ -19,6 +19,8 @@ from spark_jobs.contract.plan import Destination
 
 DEFAULT_SANDBOX = "sandbox"
 POSTGRES_NAME_BYTES = 63
+PERIOD_FOLDER = "period"
+"""A file output keeps each period in a folder `period=<identifier>/`."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _STAGING = re.compile(r"(^|/)\.[^/]+\.runtime(/|$)", re.IGNORECASE)
 

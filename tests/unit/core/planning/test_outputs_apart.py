@@ -73,6 +73,17 @@ def test_column_that_postgresql_would_cut() -> None:
     assert check_operations(change, output(f", columns: [_period, {long}]", destination=LAKE)).problems == ()
 
 
+@pytest.mark.parametrize("name", ["period", "Period"])
+def test_column_that_the_folder_of_the_period_takes_the_place_of(name: str) -> None:
+    change = update("region", name)
+    for columns, place in ((f", columns: [_period, {name}]", ".columns"), ("", "")):
+        (problem,) = check_operations(change, output(columns, destination=LAKE)).problems
+        assert (problem.code, problem.location.field) == ("OUTPUT_002", f"operations[1].arguments{place}")
+        assert f"cannot have the column '{name}': readers see the folder period=… in its place" in problem.message
+    assert check_operations(change, output(", columns: [_period]", destination=LAKE)).problems == ()
+    assert check_operations(change, output(f", columns: [_period, {name}]", destination=DWH)).problems == ()
+
+
 @pytest.mark.parametrize("path", [".out.runtime", "x/.A.Runtime/staging", "./.out.runtime/"])
 def test_staging_folder_as_a_destination(path: str) -> None:
     (problem,) = check_operations(output(destination=f"{{datasource_id: lake, path: '{path}'}}")).problems
