@@ -16,6 +16,9 @@ from spark_jobs.contract.sql import quote_text
 from spark_jobs.redaction import redact
 
 RAISED_PREFIX = "@runtime:"
+FACT_MARK = "\x1f"
+"""Stands in what is raised before the file and the value that a message is about."""
+_NO_TEXT = "''"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +91,19 @@ class TooManyMatchesError(Exception):
     """A join found more than one match for a row; the executor looks for the row and says which."""
 
 
-def raise_sql(code: Code, message_sql: str, *, mark: str, column: str | None = None) -> str:
-    """Return SQL that fails a row with a code; `message_sql` is a SQL text expression."""
+def raise_sql(
+    code: Code,
+    message_sql: str,
+    *,
+    mark: str,
+    column: str | None = None,
+    value_sql: str | None = None,
+    file_sql: str | None = None,
+) -> str:
+    """Return SQL that fails a row with a code; message, value and file are SQL text expressions."""
     head = json.dumps({"code": code, "mark": mark, "column": column})
-    return f"raise_error(concat({quote_text(RAISED_PREFIX + head)}, {message_sql}))"
+    facts = "".join(f", '{FACT_MARK}', {sql or _NO_TEXT}" for sql in (file_sql, value_sql)) if file_sql else ""
+    return f"raise_error(concat({quote_text(RAISED_PREFIX + head)}, {message_sql}{facts}))"
 
 
 def shorten(text: str, limit: int = 200) -> str:

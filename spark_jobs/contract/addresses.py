@@ -50,6 +50,11 @@ def is_pattern(text: str) -> bool:
     return _MAGIC.search(text) is not None
 
 
+def is_glob(text: str) -> bool:
+    """Tell whether a text stands for more than itself; a character after a backslash does not."""
+    return not set("*?[{").isdisjoint(re.sub(r"\\.", "", text))
+
+
 class IrregularFileError(OSError):
     """What stands at a path is not a file with an end: a pipe that may never be written to, or a device."""
 

@@ -50,8 +50,8 @@ from spark_jobs.rows.system_columns import (
     pick_unchanging,
 )
 from spark_jobs.rows.working import Part, WorkingDataset, union
-from spark_jobs.sources import Credentials, LoadedTable, SourceContext, load_table
-from spark_jobs.sources.moments import Moments
+from spark_jobs.sources import Credentials, LoadedTable, SourceContext, load_table, refuse_replaced_files
+from spark_jobs.sources.database_snapshots import DatabaseSnapshots
 from spark_jobs.sources.sizes import choose_join_strategy
 from spark_jobs.sources.splits import SPLIT_SETTING, spread_files
 from spark_jobs.spark.session import configure_session
@@ -121,9 +121,14 @@ class Execution:
         self._plan = snapshot.plan
         self._sinks = sinks
         self._progress = progress
-        self._moments = Moments(spark)
+        self._database_snapshots = DatabaseSnapshots(spark)
         self._sources = SourceContext(
-            spark, snapshot.period.identifier, snapshot.as_of, credentials, self._moments, needs_row_ids(self._plan)
+            spark,
+            snapshot.period.identifier,
+            snapshot.as_of,
+            credentials,
+            self._database_snapshots,
+            needs_row_ids(self._plan),
         )
         # Rows that operations make have all columns from the start: rows of one form share their generated code.
         self._columns_at_end = self._plan.columns
@@ -160,6 +165,8 @@ class Execution:
         begin = time.monotonic()
         checks = self._evaluate_checks(rows_in)
         seconds = round(time.monotonic() - begin, 3) if checks else 0.0
+        for loaded in {id(loaded): loaded for loaded in self._loaded.values()}.values():
+            refuse_replaced_files(self._sources, loaded)
         return ExecutionReport(self._report(working), tuple(self._outputs), rows_in, checks, seconds)
 
     def _evaluate_checks(self, rows_in: int | None) -> tuple[CheckResult, ...]:
@@ -193,7 +200,7 @@ class Execution:
 
     def release(self) -> None:
         """Let go of everything that was kept in the session, and of the databases."""
-        self._moments.close()
+        self._database_snapshots.close()
         for frame in self._kept:
             frame.unpersist()
         for side in self._sides.values():
@@ -228,7 +235,7 @@ class Execution:
 
     def _load_input(self) -> WorkingDataset:
         loaded = self._loaded[self._plan.input]
-        self._has_spread = spread_files(self._spark, loaded.files)
+        self._has_spread = spread_files(self._spark, loaded.parquet_files)
         if "_row_id" in loaded.kept:
             self._refuse_repeated_ids(loaded)
         values = complete_loaded_rows(loaded, self._snapshot, self._plan.input_columns)

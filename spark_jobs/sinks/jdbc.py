@@ -41,7 +41,7 @@ PERIOD_COLUMN = "_period"
 # JDBC's numbers of types, the last two of the floating ones Oracle's own.
 _INTEGERS = (-6, 4, 5, -5)
 _DECIMALS = (2, 3)
-_TEXTS = (1, 12)
+_TEXTS = (1, 12, -1, -9, -15, -16, 2005, 2011)
 _FLOATING = (6, 7, 8, 100, 101)
 _DAYS_AND_TIMES = (91, 92)
 _TIMESTAMP = 93
@@ -171,9 +171,7 @@ class JdbcOutput:
     def _fill(self, database: Database, digest: str | None) -> None:
         """Let the table hold the rows of the stage; it may do so already, when this snapshot was published last."""
         self._check_target(database)
-        # Where values cannot be compared, the rows are written again.
-        may_hold = digest == self._target.attempt.digest and self._target.dialect.difference is not None
-        if not (may_hold and self._holds_stage(database)):
+        if digest != self._target.attempt.digest or not self._holds_stage(database):
             self._move_rows(database)
 
     def _move_rows(self, database: Database) -> None:
@@ -214,11 +212,11 @@ class JdbcOutput:
             raise target.make_error(f"the types of the table would change the values of {', '.join(changed[:8])}")
 
     def _holds_stage(self, database: Database) -> bool:
-        """Tell whether the table holds these very rows; where values cannot be compared, whether it holds as many."""
+        """Tell whether the table holds these very rows."""
         target = self._target
         if self._count_rows(database, target.table, self._replaced) != self.rows:
             return False
-        return target.dialect.difference is None or not self._differs(database, target.output.columns)
+        return not self._differs(database, target.output.columns)
 
     def _count_rows(self, database: Database, table: str, periods: tuple[str, ...]) -> int:
         condition, values = self._restrict(periods)
@@ -226,23 +224,36 @@ class JdbcOutput:
         return int(found)
 
     def _differs(self, database: Database, columns: Sequence[Column]) -> bool:
-        """Tell whether the stage has rows that the table has not, or not as often, as far as these columns go."""
+        """Tell whether stage and table differ in rows, or in how often they have one, as far as these columns go."""
         target = self._target
         condition, values = self._restrict(self._replaced)
-        found = database.describe(target.table)
-        # What is no text may be kept as one: the database writes it in one way only.
-        text, exact = target.dialect.get_type("string"), target.dialect.exact_text
-        compared = ", ".join(
-            f"CAST({name} AS {text}){exact}" if found[column.name][0] in _TEXTS else name
-            for column in columns
-            for name in [target.dialect.quote(column.name)]
-        )
+        compared = self._list_compared(database, columns)
+        if not compared:
+            return False
+        names = ", ".join(compared)
+        cast = ", ".join(f"{sql} AS {name}" for name, sql in compared.items())
         difference = (
-            f"SELECT COUNT(*) FROM (SELECT {compared} FROM {target.stage} {target.dialect.difference} "
-            f"SELECT {compared} FROM {target.table}{condition}) missing"
+            f"SELECT COUNT(*) FROM (SELECT {names} FROM (SELECT {cast}, 1 AS rt_times FROM {target.stage} "
+            f"UNION ALL SELECT {cast}, -1 AS rt_times FROM {target.table}{condition}) rt_both "
+            f"GROUP BY {names} HAVING SUM(rt_times) <> 0) rt_different"
         )
-        ((missing,),) = database.query(difference, *values)
-        return int(missing) > 0
+        ((different,),) = database.query(difference, *values)
+        return int(different) > 0
+
+    def _list_compared(self, database: Database, columns: Sequence[Column]) -> dict[str, str]:
+        """Return the SQL of what is compared by the columns' quoted names; large texts cannot be everywhere."""
+        dialect = self._target.dialect
+        found = database.describe(self._target.table)
+        compared = {}
+        for column in columns:
+            name = dialect.quote(column.name)
+            # A column of texts may keep what is not a text: the database writes it in one way only.
+            is_text = column.type == "string" or found[column.name][0] in _TEXTS
+            if not is_text:
+                compared[name] = name
+            elif dialect.exact_text is not None:
+                compared[name] = dialect.exact_text.format(name)
+        return compared
 
     def _make_change_error(self, database: Database) -> JobError:
         """Return the error of rows that were changed, hidden or added to on their way into the table."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,6 +23,17 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from spark_jobs.contract.plan import OutputOperation
+
+_VALUE_STATES = ("22", "23")
+"""SQL's classes of states for data that do not fit, and for constraints that they violate."""
+# As PostgreSQL, MySQL, SQL Server, Oracle and Db2 say it where Spark tells no state.
+_VALUE_REFUSED = re.compile(
+    r"invalid byte sequence|field overflow|value too long|out of range|violates [\w -]*constraint"
+    r"|Data too long|Data truncat|Out of range value|Incorrect \w+ value|cannot be null|Duplicate entry"
+    r"|would be truncated|Arithmetic overflow|Cannot insert the value NULL|Violation of [A-Z ]*constraint"
+    r"|ORA-(?:00001|01400|01438|12899|02290|02291)\b|SQLSTATE=2[23]",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -167,6 +179,8 @@ class JdbcTarget:
             )
             raise JobError("OUTPUT_002", message, hint=hint, mark=self.output.mark) from None
         except DatabaseError as failure:
+            if is_about_values(str(failure), failure.state):
+                raise make_value_error(self.output, str(failure)) from None
             raise self.make_error(str(failure)) from None
 
     def make_error(self, reason: str, hint: str = "run it again: what was published already is found") -> JobError:
@@ -177,3 +191,15 @@ class JdbcTarget:
             hint=hint,
             mark=self.output.mark,
         )
+
+
+def is_about_values(reason: str, state: str | None = None) -> bool:
+    """Tell whether a database refuses the rows for what they hold, so that a retry is refused as well."""
+    return (state or "").startswith(_VALUE_STATES) or _VALUE_REFUSED.search(reason) is not None
+
+
+def make_value_error(output: OutputOperation, reason: str) -> JobError:
+    """Return the error of rows that their destination cannot hold."""
+    message = f"{output.destination.display} does not take a value that is written to it: {redact(reason).strip()}"
+    hint = "correct the value, or write to columns that hold it; see the table's types and constraints"
+    return JobError("DATA_003", message, hint=hint, mark=output.mark)

@@ -22,11 +22,11 @@ from spark_jobs.errors import JobError, shorten
 from spark_jobs.redaction import redact
 from spark_jobs.sinks.attempts import Attempt, StagingArea
 from spark_jobs.sinks.jdbc import JdbcOutput
-from spark_jobs.sinks.jdbc_target import JdbcTarget
+from spark_jobs.sinks.jdbc_target import JdbcTarget, is_about_values, make_value_error
 from spark_jobs.sinks.path import PARQUET, FileTable, StagedFiles, make_write_error
 from spark_jobs.sinks.protocol import StagedOutput
 from spark_jobs.sources import SourceContext, load_table
-from spark_jobs.sources.moments import Moments
+from spark_jobs.sources.database_snapshots import DatabaseSnapshots
 from spark_jobs.sources.read_errors import NO_NUMBER, find_wrong_option
 from spark_jobs.spark.jvm import list_causes
 from spark_jobs.spark.storage import Storage, digest_rows, join_uri, open_storage
@@ -119,6 +119,8 @@ class Output:
                 self.check()
             # Writing is what makes Spark compute: most failures here are about the data, and are explained elsewhere.
             reason = self._find_write_failure(failure)
+            if reason is not None and self.operation.destination.kind == "jdbc" and is_about_values(reason):
+                raise make_value_error(self.operation, reason) from failure
             if reason is not None:
                 raise self._make_write_error(reason) from failure
             self._refuse_options(failure)
@@ -384,9 +386,9 @@ class JdbcTableOutput(Output):
             locations=(self._table.locate_stage(),),
             mark=operation.mark,
         )
-        moments = Moments(self.spark, is_needed=False)
+        snapshots = DatabaseSnapshots(self.spark, is_needed=False)
         period, as_of = self.snapshot.period.identifier, self.snapshot.as_of
-        context = SourceContext(self.spark, period, as_of, read_options, moments, needs_positions=False)
+        context = SourceContext(self.spark, period, as_of, read_options, snapshots, needs_positions=False)
         return load_table(context, table).frame.select(*(quote_name(column.name) for column in operation.columns))
 
     def count_nulls(self, columns: Sequence[str]) -> Mapping[str, int] | None:

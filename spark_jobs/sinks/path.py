@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 PARQUET = "parquet"
+# By format: what a decimal is written as, and how many places it may have before that is needed.
+_PLAIN_FORM = {"csv": ("string", -1), "json": ("variant", 6)}
 # Spark's own format ends with milliseconds.
 _EXACT_TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
 FORMAT_DEFAULTS: Mapping[str, Mapping[str, str]] = {
@@ -65,10 +67,10 @@ class StagedFiles:
             added = sum(self._rows_of[name] for name in new)
             is_lost = not new
         else:
-            if self.format == "csv":
-                frame = _write_out_decimals(frame)
             counted = Observation()
-            observed = frame.observe(counted, functions.count(functions.lit(1)).alias("rows"))
+            observed = _write_plain_decimals(frame, self.format).observe(
+                counted, functions.count(functions.lit(1)).alias("rows")
+            )
             observed.write.mode("append").options(**writer_options).format(self.format).save(self.uri)
             added = int(counted.get["rows"])
             is_lost = added > 0 and not self._list_files()
@@ -221,13 +223,21 @@ def make_write_error(place: str, reason: str) -> JobError:
     )
 
 
-def _write_out_decimals(frame: DataFrame) -> DataFrame:
-    """Return the rows with decimals as texts: Spark's writer of CSV gives them exponents, which a cast does not."""
-    names = {field.name: quote_name(field.name) for field in frame.schema.fields}
-    decimals = {field.name for field in frame.schema.fields if isinstance(field.dataType, DecimalType)}
-    return frame.selectExpr(
-        *(f"CAST({quoted} AS string) AS {quoted}" if name in decimals else quoted for name, quoted in names.items())
-    )
+def _write_plain_decimals(frame: DataFrame, format_: str) -> DataFrame:
+    """Return the rows with decimals in a form that Spark's writers give plain digits, not exponents.
+
+    Texts in CSV; in JSON, where numbers stay numbers, variants. Up to six places JSON's writer has plain digits itself.
+    """
+    if format_ not in _PLAIN_FORM:
+        return frame
+    form, most_places = _PLAIN_FORM[format_]
+    columns = [
+        (quote_name(field.name), isinstance(field.dataType, DecimalType) and field.dataType.scale > most_places)
+        for field in frame.schema.fields
+    ]
+    if not any(is_changed for _, is_changed in columns):
+        return frame
+    return frame.selectExpr(*(f"CAST({name} AS {form}) AS {name}" if changed else name for name, changed in columns))
 
 
 def _is_hidden(name: str) -> bool:

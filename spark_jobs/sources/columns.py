@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from spark_jobs.contract.sql import quote_text
 from spark_jobs.errors import raise_sql
+from spark_jobs.sources.csv_lines import MOST_CHARACTERS_SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,6 +33,10 @@ _ZERO = r"^\\s*[+-]?(?=[.]?0)0*+[.]?0*+[eE][+-]?\\d{1,3}\\s*$"
 _TOO_MANY_PLACES = MAX_PRECISION + 1
 _BOOLEAN_TEXT = r"^\\s*(?i:true|false)\\s*$"
 _ROW_ID = "^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"
+_YEARS = {
+    "date": "DATE'0001-01-01' AND DATE'9999-12-31'",
+    "timestamp": "TIMESTAMP_LTZ'0001-01-01 00:00:00Z' AND TIMESTAMP_LTZ'9999-12-31 23:59:59.999999Z'",
+}
 _REPLACEMENT = "\ufffd"
 
 
@@ -65,16 +70,13 @@ def parse_decimal(type_text: str) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
-def find_mismatches(wanted: Iterable[Wanted], physical: Mapping[str, DataType]) -> list[str]:
-    """Return one sentence for every wanted column that is missing or of a type that does not fit."""
-    found = []
+def find_mismatches(wanted: Iterable[Wanted], physical: Mapping[str, DataType]) -> dict[str, str]:
+    """Return by name what is wrong with each column of a type that does not fit."""
+    found = {}
     for column in wanted:
-        kind = physical.get(column.name)
-        if kind is None:
-            if not column.optional:
-                found.append(f"column '{column.name}' is missing")
-        elif not is_readable(column.type, kind.simpleString()):
-            found.append(f"column '{column.name}' is {kind.simpleString()}, declared as {describe_type(column.type)}")
+        kind = physical[column.name].simpleString() if column.name in physical else column.type
+        if not is_readable(column.type, kind):
+            found[column.name] = f"column '{column.name}' is {kind}, declared as {describe_type(column.type)}"
     return found
 
 
@@ -110,7 +112,7 @@ def build_column(
     is_text: bool = False,
     formats: TextFormats | None = None,
 ) -> str:
-    """Return SQL that reads one column as its declared type, failing on values that are none of it."""
+    """Return SQL that reads one column as its declared type, failing on values that are not of that type."""
     reader = _Reader(column, mark, formats or TextFormats())
     if is_text and column.type != "string" and reader.formats.empty_is_null:
         reference = f"nullif({reference}, '')"
@@ -139,25 +141,30 @@ class _Reader:
     mark: str
     formats: TextFormats
 
-    def fail(self, message: str) -> str:
-        """Return SQL that fails a row; `message` is a SQL text expression, the file's name comes after it."""
-        if self.formats.file is not None:
-            message = f"concat({message}, ', in ', {self.formats.file})"
-        return raise_sql("DATA_003", message, mark=self.mark, column=self.column.name)
+    def fail(self, message: str, value: str | None = None) -> str:
+        """Return SQL that fails a row; message and value are SQL text expressions."""
+        return raise_sql(
+            "DATA_003",
+            message,
+            mark=self.mark,
+            column=self.column.name,
+            value_sql=value,
+            file_sql=self.formats.file,
+        )
 
     def refuse(self, reference: str) -> str:
-        """Return SQL that fails a row on a value that is none of the column's type."""
-        shown = f"substr(CAST({reference} AS string), 1, 100)"
-        return self.fail(f"concat('value ', {shown}, ' cannot be read as {describe_type(self.column.type)}')")
+        """Return SQL that fails a row on a value that is not of the column's type."""
+        shown = f"substr(CAST({reference} AS string), 1, {MOST_CHARACTERS_SHOWN})"
+        return self.fail(f"concat('value ', {shown}, ' cannot be read as {describe_type(self.column.type)}')", shown)
 
     def read_row_id(self, value: str) -> str:
         """Row ids that are kept are UUIDs of version 7, in lower case whatever the source writes."""
-        shown = f"substr({value}, 1, 100)"
-        problem = self.fail(f"concat('value ', {shown}, ' is no UUID of version 7')")
+        shown = f"substr({value}, 1, {MOST_CHARACTERS_SHOWN})"
+        problem = self.fail(f"concat('value ', {shown}, ' is not a UUID of version 7')", shown)
         return f"CASE WHEN NOT lower({value}) RLIKE '{_ROW_ID}' THEN {problem} ELSE lower({value}) END"
 
     def read_text(self, reference: str) -> str:
-        """Return SQL of a text's value, which fails where it is none of the column's type."""
+        """Return SQL of a text's value, which fails where it is not of the column's type."""
         kind = self.column.type
         if kind == "string":
             return self._read_string(reference)
@@ -166,14 +173,15 @@ class _Reader:
         if given is not None:
             cast = f"CAST(try_to_timestamp({reference}, {quote_text(given)}) AS {kind})"
         value = f"coalesce({cast}, CASE WHEN {reference} IS NOT NULL THEN {self.refuse(reference)} END)"
-        wrong = None if given is not None else self._find_wrong(reference, cast)
-        return value if wrong is None else f"CASE WHEN {wrong} THEN {self.refuse(reference)} ELSE {value} END"
+        wrong = [None if given is not None else self._find_wrong(reference, cast), _find_out_of_years(kind, cast)]
+        found = " OR ".join(sql for sql in wrong if sql is not None)
+        return f"CASE WHEN {found} THEN {self.refuse(reference)} ELSE {value} END" if found else value
 
     def _read_string(self, reference: str) -> str:
         if not self.formats.was_decoded:
             return reference
-        shown = f"substr({reference}, 1, 100)"
-        problem = self.fail(f"concat('the text ', {shown}, ' holds characters of another encoding')")
+        shown = f"substr({reference}, 1, {MOST_CHARACTERS_SHOWN})"
+        problem = self.fail(f"concat('the text ', {shown}, ' holds characters of another encoding')", shown)
         return f"CASE WHEN contains({reference}, '{_REPLACEMENT}') THEN {problem} ELSE {reference} END"
 
     def _find_wrong(self, reference: str, cast: str) -> str | None:
@@ -183,6 +191,12 @@ class _Reader:
             return f"NOT {reference} RLIKE '{patterns[self.column.type]}'"
         decimal = parse_decimal(self.column.type)
         return None if decimal is None else _find_rounded(decimal, reference, cast)
+
+
+def _find_out_of_years(kind: str, cast: str) -> str | None:
+    """Return SQL that is TRUE for days before year 1 and after 9999, which no other program may take for the same."""
+    limits = _YEARS.get(kind)
+    return None if limits is None else f"NOT {cast} BETWEEN {limits}"
 
 
 def _bound(reference: str) -> str:

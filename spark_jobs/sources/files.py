@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Lock
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
-from pyspark.sql.types import LongType, StringType, StructField, StructType
+from pyspark.sql.types import StringType, StructField, StructType
 
 from spark_jobs.contract.options import VERIFIED, drop_options, get_option, merge_options
 from spark_jobs.sources.columns import TextFormats
-from spark_jobs.sources.relation import MissingDataError, Relation
+from spark_jobs.sources.folder_columns import MERGES_SCHEMAS, refuse_overridden, take_folder_values
+from spark_jobs.sources.parquet import read_parquet
+from spark_jobs.sources.raw_rows import MissingDataError, RawRows
+from spark_jobs.sources.seen_files import look_at_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from spark_jobs.contract.plan import Location
     from spark_jobs.sources.columns import Wanted
@@ -43,79 +44,62 @@ CSV_OPTIONS = {
 }
 _MISSING = {"PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA", "DATA_SOURCE_NOT_FOUND_PATH"}
 _FILE_NAME = "_metadata.file_path"
-_one_at_a_time = Lock()
-"""Tables are opened side by side, and the setting below is the session's."""
-
-
-class UnreadableTypesError(Exception):
-    """Columns of a file are of types that Spark does not know."""
-
-    def __init__(self, columns: list[str]) -> None:
-        super().__init__(", ".join(columns))
-        self.columns = columns
 
 
 def read_files(
-    spark: SparkSession, location: Location, wanted: tuple[Wanted, ...], credentials: Mapping[str, str]
-) -> Relation:
-    """Return the rows at a location."""
+    spark: SparkSession,
+    location: Location,
+    wanted: tuple[Wanted, ...],
+    credentials: Mapping[str, str],
+    periods: Mapping[str, str],
+) -> RawRows:
+    """Return the rows at a location; `periods` are the values of columns by which whole folders are passed over."""
     options = drop_options(merge_options(location.options, credentials), *LOOSE)
     try:
-        if location.format == "csv":
-            return _read_csv(spark, location, options, [column.name for column in wanted if not column.optional])
+        rows = _read(spark, location, options, wanted)
+        files = tuple(rows.frame.inputFiles())
+        frame = _find_later_columns(spark, rows, wanted) if len(files) > 1 else rows.frame
+        rows = replace(rows, frame=frame, files=files, seen_files=look_at_files(rows.frame, files))
+        names = [column.name for column in wanted]
         if location.format == "json":
-            return _read_json(spark, location, options, [column.name for column in wanted])
-        if location.format == "parquet":
-            options = merge_options(options, VERIFIED)
-        elif location.format == "xml":
-            options = merge_options(options, STRICT)
-        reader = spark.read.format(location.format).options(**options)
-        frame = _load_typed(spark, reader, location, wanted)
+            if not rows.files:
+                raise MissingDataError(location.uri)
+            return take_folder_values(spark, rows, names)
+        refuse_overridden(spark, rows, names, periods)
+        return rows
     except PySparkException as error:
         if (error.getCondition() or "").split(".")[0] in _MISSING:
             raise MissingDataError(location.uri) from error
         raise
-    return Relation(frame, location)
 
 
-def _load(reader: DataFrameReader, location: Location) -> DataFrame:
-    return reader.load(location.uri)
+def _read(spark: SparkSession, location: Location, options: Mapping[str, str], wanted: tuple[Wanted, ...]) -> RawRows:
+    if location.format == "csv":
+        return _read_csv(spark, location, options, [column.name for column in wanted if not column.optional])
+    if location.format == "json":
+        return _read_json(spark, location, options, [column.name for column in wanted])
+    if location.format == "parquet":
+        options = merge_options(options, VERIFIED)
+        return RawRows(read_parquet(spark, location, options, wanted), location, options=options)
+    if location.format == "xml":
+        options = merge_options(options, STRICT)
+    frame = spark.read.format(location.format).options(**options).load(location.uri)
+    return RawRows(frame, location, options=options)
 
 
-def _load_typed(
-    spark: SparkSession, reader: DataFrameReader, location: Location, wanted: tuple[Wanted, ...]
-) -> DataFrame:
-    """Columns that nobody wants may have types that Spark does not know: timestamps of nanoseconds."""
+def _find_later_columns(spark: SparkSession, rows: RawRows, wanted: tuple[Wanted, ...]) -> DataFrame:
+    """Look for columns into all files where the one that Spark has taken the schema from lacks some."""
+    kind, present = rows.location.format, rows.frame.columns
+    if kind not in MERGES_SCHEMAS or all(column.optional or column.name in present for column in wanted):
+        return rows.frame
     try:
-        return _load(reader, location)
-    except PySparkException as error:
-        if error.getCondition() != "PARQUET_TYPE_ILLEGAL" or "NANOS" not in str(error):
-            raise
-    with _nanoseconds_as_numbers(spark):
-        fields = {field.name: field for field in _load(reader, location).schema.fields}
-    needed = [column for column in wanted if column.name in fields]
-    unknown = [
-        column.name
-        for column in needed
-        if isinstance(fields[column.name].dataType, LongType) and column.type in ("timestamp", "date")
-    ]
-    if unknown:
-        raise UnreadableTypesError(unknown)
-    return _load(reader.schema(StructType([fields[column.name] for column in needed])), location)
+        return spark.read.format(kind).options(**rows.options, mergeSchema="true").load(rows.location.uri)
+    except PySparkException:
+        # Files with types that differ: what is missing is told for the file that Spark has chosen.
+        return rows.frame
 
 
-@contextmanager
-def _nanoseconds_as_numbers(spark: SparkSession) -> Iterator[None]:
-    key = "spark.sql.legacy.parquet.nanosAsLong"
-    with _one_at_a_time:
-        spark.conf.set(key, "true")
-        try:
-            yield
-        finally:
-            spark.conf.unset(key)
-
-
-def _read_csv(spark: SparkSession, location: Location, options: Mapping[str, str], names: list[str]) -> Relation:
+def _read_csv(spark: SparkSession, location: Location, options: Mapping[str, str], names: list[str]) -> RawRows:
     """Values stay texts, so that a malformed one is an error and not a NULL."""
     if (get_option(options, "unescapedQuoteHandling") or "").upper() == "SKIP_VALUE":
         # It has NULL in place of such a value.
@@ -123,24 +107,22 @@ def _read_csv(spark: SparkSession, location: Location, options: Mapping[str, str
     settings = drop_options(merge_options(CSV_OPTIONS, options, STRICT_CSV), "inferSchema")
     # Else U+0000 escapes a quote where a quote does too, and is lost; of other characters Spark takes the same.
     settings = merge_options({"charToEscapeQuoteEscaping": get_option(settings, "escape") or ""}, settings)
-    frame = _load(spark.read.format("csv").options(**settings), location)
+    frame = spark.read.format("csv").options(**settings).load(location.uri)
     if str(get_option(settings, "header")).lower() != "true" and len(frame.columns) == len(names):
         frame = frame.toDF(*names)
     # Spark's reader of CSV puts U+FFFD for bytes that are none of the encoding; its reader of JSON refuses them.
     formats = _read_formats(frame, options, empty_is_null=True, was_decoded=True)
-    return Relation(frame, location, is_text=True, formats=formats)
+    return RawRows(frame, location, is_text=True, formats=formats, options=settings)
 
 
-def _read_json(spark: SparkSession, location: Location, options: Mapping[str, str], names: list[str]) -> Relation:
+def _read_json(spark: SparkSession, location: Location, options: Mapping[str, str], names: list[str]) -> RawRows:
     schema = StructType([StructField(name, StringType()) for name in names])
     settings = merge_options(options, STRICT)
     if {"encoding", "charset"} & {key.lower() for key in options}:
         # Spark looks for the ends of lines by itself in UTF-8 only.
         settings = merge_options({"lineSep": "\n"}, settings)
-    frame = _load(spark.read.format("json").schema(schema).options(**settings), location)
-    if not frame.inputFiles():
-        raise MissingDataError(location.uri)
-    return Relation(frame, location, is_text=True, formats=_read_formats(frame, options))
+    frame = spark.read.format("json").schema(schema).options(**settings).load(location.uri)
+    return RawRows(frame, location, is_text=True, formats=_read_formats(frame, options), options=settings)
 
 
 def _read_formats(

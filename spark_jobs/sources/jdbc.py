@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 from spark_jobs.contract.options import drop_options, get_option, merge_options
 from spark_jobs.contract.sql import quote_name
 from spark_jobs.sources.columns import MAX_PRECISION, is_readable, parse_decimal
-from spark_jobs.sources.relation import MissingDataError, Relation
+from spark_jobs.sources.raw_rows import MissingDataError, RawRows
 from spark_jobs.spark.dialects import STANDARD, find_dialect
 from spark_jobs.spark.jvm import find_driver, list_causes
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from spark_jobs.contract.plan import Location
     from spark_jobs.sources.columns import Wanted
-    from spark_jobs.sources.moments import Moments
+    from spark_jobs.sources.database_snapshots import DatabaseSnapshots
 
 # PostgreSQL, MySQL, Oracle, SQL Server, SQLite, Derby and H2.
 _NO_TABLE = re.compile(
@@ -44,8 +44,8 @@ def read_jdbc(
     location: Location,
     wanted: Collection[Wanted],
     credentials: Mapping[str, str],
-    moments: Moments,
-) -> Relation:
+    snapshots: DatabaseSnapshots,
+) -> RawRows:
     """Return a table's rows; Spark hands simple predicates and the choice of columns on to the database."""
     schema = get_option(location.options, "schema")
     options = drop_options(location.options, "schema")
@@ -64,10 +64,10 @@ def read_jdbc(
         else:
             texts = _list_texts(frame, wanted, asked)
             changed = {"customSchema": _write_schema(frame, asked, texts)} if texts else {}
-            moment = moments.join(asked)
-            if moment is not None:
-                changed["sessionInitStatement"] = moment
-            return Relation(_load(spark, merge_options(asked, changed)) if changed else frame, location, texts=texts)
+            statement = snapshots.join(asked)
+            if statement is not None:
+                changed["sessionInitStatement"] = statement
+            return RawRows(_load(spark, merge_options(asked, changed)) if changed else frame, location, texts=texts)
     raise MissingDataError(table)
 
 

@@ -3,50 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import date
 from typing import TYPE_CHECKING
 
-from pyspark.errors import AnalysisException, IllegalArgumentException
-
-from spark_jobs.contract.codes import Code
 from spark_jobs.contract.plan import name_table
-from spark_jobs.contract.sql import quote_name
+from spark_jobs.contract.sql import quote_name, quote_text
 from spark_jobs.contract.system_columns import SYSTEM_TYPES
-from spark_jobs.errors import JobError, MarkedProblem, shorten
+from spark_jobs.errors import JobError, raise_sql
 from spark_jobs.rows.row_ids import POSITION, number_by_content
-from spark_jobs.sources.columns import Wanted, build_column, find_mismatches
-from spark_jobs.sources.files import UnreadableTypesError, read_files
-from spark_jobs.sources.jdbc import read_jdbc
-from spark_jobs.sources.memory import read_memory
-from spark_jobs.sources.moments import Moments
+from spark_jobs.sources.columns import Wanted, build_column
+from spark_jobs.sources.folder_columns import IN_BOTH
 from spark_jobs.sources.numbering import number_files
+from spark_jobs.sources.opening import SourceContext, open_locations, relax_older_slice
 from spark_jobs.sources.period_filter import build_period_filter
-from spark_jobs.sources.read_errors import find_read_failure, find_wrong_option, is_unreachable
-from spark_jobs.sources.relation import Credentials, MissingDataError, Relation
-from spark_jobs.spark.jvm import list_causes
+from spark_jobs.sources.seen_files import find_replaced, look_again
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
     from spark_jobs.contract.plan import Location, Table
+    from spark_jobs.sources.raw_rows import RawRows
 
 DELETED = "_deleted"
-_SCHEMA_HINT = "declare in the dataset what the data have, or write what is declared"
 _WORKED_ON = ("input", "append")
 KEPT_COLUMNS = ("_row_id", "_created_by_run", "_created_at", "_updated_at", "_deleted", "_labels")
-
-
-@dataclass(frozen=True, slots=True)
-class SourceContext:
-    """What reading depends on beside the table."""
-
-    spark: SparkSession
-    run_period: str
-    as_of: date
-    credentials: Credentials
-    moments: Moments
-    needs_positions: bool = True
-    """That somebody wants row ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +39,12 @@ class LoadedTable:
     is_file_scan: bool
     kept: frozenset[str]
     """System columns that some location has."""
-    files: tuple[str, ...] = ()
-    """The Parquet files of a table in one place whose rows become those of the run."""
+    opened: tuple[RawRows, ...] = ()
+
+    @property
+    def parquet_files(self) -> tuple[str, ...]:
+        """The files of a table that is Parquet in one place."""
+        return self.opened[0].files if [rows.location.format for rows in self.opened] == ["parquet"] else ()
 
 
 def list_columns(table: Table) -> tuple[Wanted, ...]:
@@ -81,32 +64,36 @@ def list_columns(table: Table) -> tuple[Wanted, ...]:
 def load_table(context: SourceContext, table: Table) -> LoadedTable:
     """Return the rows of a table that the run sees, as its declaration says they are."""
     wanted = list_columns(table)
-    relations = _open_locations(context, table, wanted)
-    problems = [
-        problem for relation in relations for problem in _check_relation(table, relax(wanted, relation), relation)
-    ]
-    if problems:
-        raise JobError.of(problems)
-    if table.role in _WORKED_ON:
-        relations = [_list_files(relation) for relation in relations]
+    opened = open_locations(context, table, wanted)
     if _is_numbered(context, table):
-        relations = number_files(relations)
+        opened = number_files(opened)
     if table.role != "input":
         # Rows that their own source has deleted take no part in joins, lookups and appends.
         wanted = tuple(column for column in wanted if column.name != DELETED)
-    frames = [_shape_relation(context, table, wanted, relation) for relation in relations]
+    frames = [_shape_rows(context, table, wanted, rows) for rows in opened]
     frame = _unite(frames) if frames else _make_empty(context, wanted)
-    if _is_numbered(context, table) and any(relation.position is None for relation in relations):
+    if _is_numbered(context, table) and any(rows.position is None for rows in opened):
         frame = number_by_content(frame, [column.name for column in wanted])
     return LoadedTable(
         table,
         frame,
         wanted,
-        is_small=all(relation.is_small for relation in relations),
-        is_file_scan=all(relation.location.kind == "files" and not relation.is_text for relation in relations),
-        kept=frozenset(name for relation in relations for name in relation.frame.columns) & SYSTEM_TYPES.keys(),
-        files=relations[0].files if len(relations) == 1 else (),
+        is_small=all(rows.is_small for rows in opened),
+        is_file_scan=all(rows.location.kind == "files" and not rows.is_text for rows in opened),
+        kept=frozenset(name for rows in opened for name in rows.frame.columns) & SYSTEM_TYPES.keys(),
+        opened=tuple(opened),
     )
+
+
+def refuse_replaced_files(context: SourceContext, loaded: LoadedTable) -> None:
+    """Raise DATA_004 when a file has been replaced since the run began: what was read may be of both."""
+    for rows in loaded.opened:
+        now = look_again(context.spark, rows.files) if rows.seen_files else None
+        replaced = find_replaced(rows.seen_files or (), now or ())
+        if replaced is not None:
+            message = f"{name_table(loaded.table)}: {replaced} was replaced while the run read it"
+            hint = "do not change a location's files while a run reads them; run again"
+            raise JobError("DATA_004", message, hint=hint, mark=loaded.table.mark)
 
 
 def _unite(frames: list[DataFrame]) -> DataFrame:
@@ -121,157 +108,67 @@ def _is_numbered(context: SourceContext, table: Table) -> bool:
     return context.needs_positions and table.role in _WORKED_ON
 
 
-def _list_files(relation: Relation) -> Relation:
-    if relation.location.kind != "files" or relation.location.format != "parquet":
-        return relation
-    return replace(relation, files=tuple(relation.frame.inputFiles()))
-
-
-def relax(wanted: tuple[Wanted, ...], relation: Relation) -> tuple[Wanted, ...]:
-    """A slice that was registered before a column existed need not have it: its location names what it has."""
-    location = relation.location
-    if location.kind != "files" or not location.columns:
-        return wanted
-    return tuple(
-        column if column.name in location.columns else replace(column, optional=True, nullable=True)
-        for column in wanted
-    )
-
-
-def _open_locations(context: SourceContext, table: Table, wanted: tuple[Wanted, ...]) -> list[Relation]:
-    opened, problems = [], []
-    for ordinal, location in enumerate(table.locations):
-        place = location.shown_uri or str(location.table)
-        try:
-            relation = _open_location(context, table, location, wanted, ordinal)
-        except MissingDataError:
-            if location.on_missing == "error":
-                hint = "write the data first, or let the resolver's rule say `on_missing: empty`"
-                problems.append(_describe_failure(table, "DATA_001", f"no data at {place}", hint))
-        except UnreadableTypesError as error:
-            failure = find_read_failure("NANOS")
-            assert failure is not None
-            for name in error.columns:
-                what = f"column '{name}' at {place}: {failure.reason}"
-                problems.append(_describe_failure(table, failure.code, what, failure.hint, name))
-        except Exception as error:
-            # Whatever Spark throws, as its own or as Java's.
-            causes = list_causes(error)
-            said = "\n".join(causes)
-            failure = find_read_failure(said)
-            if failure is not None:
-                what = f"{failure.file or place} cannot be read: {failure.reason}"
-                problems.append(_describe_failure(table, failure.code, what, failure.hint))
-            elif (wrong := _find_fault_of_options(error, causes)) is not None:
-                what = f"{place} cannot be read: {wrong}"
-                hint = "see the location's format, and the options of its datasource"
-                problems.append(_describe_failure(table, "DATA_001", what, hint))
-            else:
-                raise
-        else:
-            opened += [] if relation is None else [relation]
-    if problems:
-        raise JobError.of(problems)
-    return opened
-
-
-def _find_fault_of_options(error: Exception, causes: list[str]) -> str | None:
-    if isinstance(error, AnalysisException | IllegalArgumentException) and not is_unreachable("\n".join(causes)):
-        return shorten((str(error).splitlines() or [""])[0], 400)
-    return find_wrong_option(causes)
-
-
-def _describe_failure(
-    table: Table, code: Code, what: str, hint: str | None = None, column: str | None = None
-) -> MarkedProblem:
-    if table.role == "append" and code == "DATA_001":
-        code = "APPEND_008"
-    return MarkedProblem(code, f"{name_table(table)}: {what}", hint, table.mark, column)
-
-
-def _open_location(
-    context: SourceContext, table: Table, location: Location, wanted: tuple[Wanted, ...], ordinal: int
-) -> Relation | None:
-    if location.kind == "memory":
-        if not location.columns:
-            return None
-        return read_memory(context.spark, location, ordinal)
-    credentials = context.credentials(location.credential_ref) if location.credential_ref else {}
-    if location.kind == "jdbc":
-        temporal = table.temporal
-        # The database is asked for the days that a row is valid, so these stay dates.
-        sought = {temporal.from_column, temporal.to_column} if temporal.mode == "bitemporal" else set()
-        free = [column for column in wanted if column.name not in sought]
-        return read_jdbc(context.spark, location, free, credentials, context.moments)
-    return read_files(context.spark, location, wanted, credentials)
-
-
-def _check_relation(table: Table, wanted: tuple[Wanted, ...], relation: Relation) -> list[MarkedProblem]:
-    physical = {field.name: field.dataType for field in relation.frame.schema.fields}
-    if relation.is_text:
-        sentences = [
-            f"column '{column.name}' is missing"
-            for column in wanted
-            if not column.optional and column.name not in physical
-        ]
-    else:
-        sentences = find_mismatches([column for column in wanted if column.name not in relation.texts], physical)
-    where = relation.location.shown_uri or relation.location.table or "the rows given"
-    return [
-        MarkedProblem("DATA_002", f"{name_table(table)} at {where}: {sentence}", _SCHEMA_HINT, table.mark, None)
-        for sentence in sentences
-    ]
-
-
-def _shape_relation(context: SourceContext, table: Table, wanted: tuple[Wanted, ...], relation: Relation) -> DataFrame:
-    physical = {field.name: field.dataType.simpleString() for field in relation.frame.schema.fields}
-
-    def read(column: Wanted) -> str | None:
-        if column.name not in physical:
-            return None
-        is_period = _is_period_column(table, column)
-        reference = quote_name(column.name)
-        if relation.location.kind == "jdbc" and column.type == "string" and not is_period:
-            # Compared by Spark: the database would do it in the order of its collation.
-            reference = f"concat({reference}, '')"
-        value = build_column(
-            column,
-            reference,
-            physical[column.name],
-            mark=table.mark,
-            is_text=relation.is_text or column.name in relation.texts,
-            # A period is compared as it is, so that Spark can leave out the other ones while it reads.
-            formats=replace(relation.formats, was_decoded=False) if is_period else relation.formats,
-        )
-        if relation.location.format == "json" and is_period:
-            # In JSON a key that is absent and a NULL are one thing.
-            return f"coalesce({value}, {_fill_missing(context, table, relation.location, column)})"
-        return value
-
-    frame = relation.frame
-    predicate = build_period_filter(
-        table, relation.location, run_period=context.run_period, as_of=context.as_of, read=read
-    )
+def _shape_rows(context: SourceContext, table: Table, wanted: tuple[Wanted, ...], rows: RawRows) -> DataFrame:
+    read = _ColumnReader(context, table, rows).read
+    frame = rows.frame
+    predicate = build_period_filter(table, rows.location, run_period=context.run_period, as_of=context.as_of, read=read)
     if predicate is not None:
         frame = frame.where(predicate)
-    if table.role != "input" and DELETED in physical:
+    if table.role != "input" and DELETED in frame.columns:
         deleted = read(Wanted(DELETED, SYSTEM_TYPES[DELETED]))
         frame = frame.where(f"{deleted} IS NULL OR NOT {deleted}")
     columns = []
-    for column in relax(wanted, relation):
+    for column in relax_older_slice(wanted, rows):
         value = read(column)
         if value is None:
-            value = _fill_missing(context, table, relation.location, column)
+            value = _fill_missing(context, table, rows.location, column)
         columns.append(f"{value} AS {quote_name(column.name)}")
-    position = relation.position or "CAST(NULL AS bigint)"
+    position = rows.position or "CAST(NULL AS bigint)"
     return frame.selectExpr(*columns, f"{position} AS {quote_name(POSITION)}")
+
+
+class _ColumnReader:
+    """Builds the SQL that reads columns of one location."""
+
+    def __init__(self, context: SourceContext, table: Table, rows: RawRows) -> None:
+        self._context = context
+        self._table = table
+        self._rows = rows
+        self._physical = {field.name: field.dataType.simpleString() for field in rows.frame.schema.fields}
+
+    def read(self, column: Wanted) -> str | None:
+        """Return SQL of a column as the type wanted; None when the location has no such column."""
+        if column.name not in self._physical:
+            return None
+        rows, table = self._rows, self._table
+        is_period = _is_period_column(table, column)
+        reference = quote_name(column.name)
+        if rows.location.kind == "jdbc" and column.type == "string" and not is_period:
+            # Compared by Spark: the database would do it in the order of its collation.
+            reference = f"concat({reference}, '')"
+        from_folder = rows.folder_values.get(column.name)
+        value = build_column(
+            column,
+            from_folder or reference,
+            self._physical[column.name],
+            mark=table.mark,
+            is_text=rows.is_text or column.name in rows.texts,
+            # A period is compared as it is, so that Spark can leave out the other ones while it reads.
+            formats=replace(rows.formats, was_decoded=False) if is_period else rows.formats,
+        )
+        if from_folder is not None:
+            refused = raise_sql("DATA_002", quote_text(IN_BOTH), mark=table.mark, column=column.name)
+            return f"CASE WHEN {reference} IS NOT NULL THEN {refused} ELSE {value} END"
+        if rows.location.format == "json" and is_period:
+            # In JSON a key that is absent and a NULL are one thing.
+            return f"coalesce({value}, {_fill_missing(self._context, table, rows.location, column)})"
+        return value
 
 
 def _fill_missing(context: SourceContext, table: Table, location: Location, column: Wanted) -> str:
     """A period-mode table without a period column takes the period of its location."""
     if _is_period_column(table, column):
-        period = (location.period or context.run_period).replace("\\", "\\\\").replace("'", "\\'")
-        return f"'{period}'"
+        return quote_text(location.period or context.run_period)
     return f"CAST(NULL AS {column.type})"
 
 

@@ -9,7 +9,7 @@ from pyspark.sql import functions
 from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from spark_jobs.contract.sql import quote_name
-from spark_jobs.sources.relation import Relation
+from spark_jobs.sources.raw_rows import RawRows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 POSITION = "@position"
 
 
-def read_memory(spark: SparkSession, location: Location, ordinal: int) -> Relation:
+def read_memory(spark: SparkSession, location: Location, ordinal: int) -> RawRows:
     """Return the rows of a location as texts, numbered in their order; one literal, whatever their number."""
     names = [f"c{index}" for index in range(len(location.columns))]
     row = StructType([StructField(name, StringType()) for name in names])
@@ -27,7 +27,7 @@ def read_memory(spark: SparkSession, location: Location, ordinal: int) -> Relati
     parsed = functions.from_json(functions.lit(text), ArrayType(row), {"mode": "FAILFAST"})
     frame = spark.range(1).select(functions.posexplode(parsed).alias(POSITION, "row"))
     columns = [f"`row`.`{name}` AS {quote_name(column)}" for name, column in zip(names, location.columns, strict=True)]
-    return Relation(
+    return RawRows(
         frame.selectExpr(f"`{POSITION}`", *columns),
         location,
         is_text=True,

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from spark_jobs.contract.addresses import is_glob
 from spark_jobs.contract.sql import quote_text
 from spark_jobs.rows.hashing import xxhash64
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from spark_jobs.sources.relation import Relation
+    from spark_jobs.sources.raw_rows import RawRows
 
 ROW_INDEX_BITS = 34
 HASH_BITS = 28
@@ -30,7 +31,7 @@ _LISTED, _NAMED = "file:///", "file:/"
 class _Folder:
     """A location whose files number their rows."""
 
-    relation: Relation
+    rows: RawRows
     key: str
     """Tells the location from the table's other ones: its period, and its place among those of that period."""
     begin: int
@@ -39,28 +40,28 @@ class _Folder:
     @property
     def paths(self) -> list[str]:
         """The files' paths below the location."""
-        return [file[self.begin :] for file in self.relation.files]
+        return [file[self.begin :] for file in self.rows.files]
 
 
-def number_files(relations: list[Relation]) -> list[Relation]:
+def number_files(every: list[RawRows]) -> list[RawRows]:
     """Give the rows of Parquet files their positions; rows of other sources stay as they are."""
-    folders = _list_folders(relations)
+    folders = _list_folders(every)
     paths = [(folder.key, path) for folder in folders for path in folder.paths]
     salt = find_salt(paths) if len(paths) > 1 else 0
-    positions = {id(folder.relation): _build_position(folder, f"{salt}:{folder.key}") for folder in folders}
-    return [replace(relation, position=positions.get(id(relation), relation.position)) for relation in relations]
+    positions = {id(folder.rows): _build_position(folder, f"{salt}:{folder.key}") for folder in folders}
+    return [replace(rows, position=positions.get(id(rows), rows.position)) for rows in every]
 
 
-def _list_folders(relations: Iterable[Relation]) -> list[_Folder]:
+def _list_folders(every: Iterable[RawRows]) -> list[_Folder]:
     seen: dict[str, int] = {}
     folders = []
-    for relation in relations:
-        if relation.location.kind != "files" or relation.location.format != "parquet":
+    for rows in every:
+        if rows.location.kind != "files" or rows.location.format != "parquet":
             continue
-        period = relation.location.period or ""
+        period = rows.location.period or ""
         key = f"{period}/{seen.setdefault(period, 0)}"
-        begin = _find_relative_begin(relation.location.uri, relation.files)
-        folders.append(_Folder(relation, key, begin))
+        begin = _find_relative_begin(rows.location.uri, rows.files)
+        folders.append(_Folder(rows, key, begin))
         seen[period] += 1
     return folders
 
@@ -77,7 +78,7 @@ def _build_relative_path(folder: _Folder) -> str:
         return "_metadata.file_name"
     # Spark lists local files as file:///folder and names them file:/folder in the metadata.
     shift = f" - IF(startswith(_metadata.file_path, '{_LISTED}'), 0, {len(_LISTED) - len(_NAMED)})"
-    shift = shift if folder.relation.files[0].startswith(_LISTED) else ""
+    shift = shift if folder.rows.files[0].startswith(_LISTED) else ""
     return f"substring(CAST(_metadata.file_path AS binary), {folder.begin + 1}{shift})"
 
 
@@ -95,17 +96,13 @@ def find_salt(paths: list[tuple[str, str]]) -> int:
     raise ValueError("no salt tells the files apart")
 
 
-def _is_pattern(part: str) -> bool:
-    return not set("*?[{").isdisjoint(_ESCAPED.sub("", part))
-
-
 def _find_relative_begin(uri: str, files: tuple[str, ...]) -> int:
     """Return where the part of a file's URI begins that lies below the location."""
     if not files:
         return 0
     path = uri.partition("://")[2].partition("/")[2] if "://" in uri else uri
     location = [part for part in unquote(path).split("/") if part]
-    pattern = next((index for index, part in enumerate(location) if _is_pattern(part)), len(location))
+    pattern = next((index for index, part in enumerate(location) if is_glob(part)), len(location))
     stem = [_ESCAPED.sub(r"\1", part) for part in location[:pattern]]
     parts = files[0].split("/")
     plain = [unquote(part) for part in parts]

@@ -11,7 +11,9 @@ from spark_jobs.errors import RAISED_PREFIX, shorten
 ENCODING_HINT = "save it as UTF-8, or name its encoding: datasource option `encoding`, such as ISO-8859-1"
 _HEADER_HINT = "give all files of a location the same columns in the same order"
 _TYPES_HINT = "write all files of a location with the same types"
-_NANOSECONDS_HINT = "write timestamps in microseconds; pyarrow and pandas: coerce_timestamps='us'"
+NANOSECONDS = "timestamps of nanoseconds cannot be read"
+NANOSECONDS_HINT = "write timestamps in microseconds; pyarrow and pandas: coerce_timestamps='us'"
+TYPE_HINT = "write the column with a type that the dataset can declare, or leave it out of the dataset"
 _SHAPE_HINT = (
     "give every line as many values as the header; values with line breaks need the datasource option `multiLine: true`"
 )
@@ -20,7 +22,7 @@ _VALUE_HINT = "correct the value where it comes from"
 _WHOLE_HINT = "write the file again, it is incomplete or of another format"
 
 _FILE = re.compile(r"while reading file (.+?)\.\s")
-# A source that cannot be reached is no mistake of the data, and worth another try.
+# A source that cannot be reached is not a mistake of the data, and is worth another try.
 _UNREACHABLE = re.compile(
     r"java\.net\.|SocketTimeout|ConnectTimeout|UnknownHost|SdkClientException|Connection re(set|fused)|SlowDown|"
     r"FAILED_JDBC\.CONNECTION|Connection to .* refused|The connection attempt failed|"
@@ -60,7 +62,25 @@ def _rule(pattern: str, code: Code, reason: str, hint: str | None = None) -> _Ru
 
 
 _RULES = (
-    _rule(r"NANOS", "DATA_002", "timestamps of nanoseconds cannot be read", _NANOSECONDS_HINT),
+    _rule(r"NANOS", "DATA_002", NANOSECONDS, NANOSECONDS_HINT),
+    _rule(
+        r"\[(?:DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION|UNSUPPORTED_TIME_TYPE)\] ([^\n]*?)\.?(?: SQLSTATE.*)?(?:\n|$)",
+        "DATA_002",
+        r"a column's type is none that Spark has: \1",
+        TYPE_HINT,
+    ),
+    _rule(
+        r"Unsupported encoding: (BYTE_STREAM_SPLIT|\w+)",
+        "DATA_002",
+        r"a column is in the encoding \1, which Spark cannot read exactly",
+        "write the column in another encoding; pyarrow: use_byte_stream_split=False",
+    ),
+    _rule(
+        r"Class [\w.]*?\.(\w+?)Codec was not found|(?:codec|compression) (\w+) is not (?:available|supported)",
+        "DATA_002",
+        r"it is compressed with \1\2, for which Spark has no codec here",
+        "compress it with zstd, snappy or gzip, or add the codec's jar to `spark.jars`",
+    ),
     _rule(
         r"reading Parquet column (\[.+?\])\. Expected Spark type (.+?), actual Parquet type (\w+(?: \(.+?\))?)\.",
         "DATA_002",
@@ -110,7 +130,7 @@ _RULES = (
         r"it is incomplete or of another format (\1)",
         _WHOLE_HINT,
     ),
-    _Rule(NO_NUMBER, "DATA_003", r"\1 is no number that a decimal holds", _VALUE_HINT),
+    _Rule(NO_NUMBER, "DATA_003", r"\1 is not a number that a decimal holds", _VALUE_HINT),
     _rule(r"Permission denied", "DATA_001", "permission denied", "let the job's user read it"),
     _rule(
         r"FILE_NOT_EXIST|FileNotFoundException|PATH_NOT_FOUND",

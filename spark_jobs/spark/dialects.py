@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 DECIMAL_PATTERN = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 
@@ -20,19 +20,17 @@ class Dialect:
     quote_close: str = '"'
     lock_suffix: str = " FOR UPDATE"
     lock_hint: str = ""
-    difference: str | None = "EXCEPT ALL"
-    """The set operation that keeps duplicates; None where there is none."""
-    exact_text: str = ""
-    """Has texts compared as they are, whatever a column's collation takes for equal."""
+    exact_text: str | None = "{}"
+    """Has a text compared as it is, whatever its column's collation takes for equal; None where texts cannot be."""
     schema_sql: str | None = None
     """Asks for the schema that a quoted name without one leads to, when it is another than that of new tables."""
     session_sql: tuple[str, ...] = ()
     """Run when a connection begins."""
     writer_options: Mapping[str, str] = field(default_factory=dict)
-    moment_sql: tuple[str, ...] = ()
-    """Keeps a transaction open however long it waits; the last statement gives its moment a name."""
-    join_moment_sql: str = ""
-    """Has another session see a moment."""
+    export_snapshot_sql: tuple[str, ...] = ()
+    """Keeps a transaction open however long it waits; the last statement names a snapshot that others can read."""
+    import_snapshot_sql: str = ""
+    """Has another session read an exported snapshot."""
     has_plain_times: bool = False
     """That dates and timestamps are ISO when they are asked for as texts, which no zone or calendar of Java changes."""
 
@@ -66,29 +64,36 @@ _STANDARD_TYPES = {
     "timestamp": "timestamp",
 }
 
-STANDARD = Dialect("standard", _STANDARD_TYPES, difference=None)
+IDLE_SECONDS = 30
+"""How long a writer that was stopped inside a transaction may keep its locks, where a database can be told."""
+LOCK_SECONDS = 120
+_MYSQL_LOCKS = (
+    f"SET SESSION innodb_lock_wait_timeout = {LOCK_SECONDS}",
+    f"SET SESSION lock_wait_timeout = {LOCK_SECONDS}",
+)
+
+STANDARD = Dialect("standard", _STANDARD_TYPES)
 
 _DIALECTS = {
     "postgresql": Dialect(
         "postgresql",
         {**_STANDARD_TYPES, "string": "text", "timestamp": "timestamptz"},
         key_type="text",
-        exact_text=' COLLATE "C"',
+        exact_text='CAST({} AS text) COLLATE "C"',
         # With the usual search path "$user", public a user may have a schema, and the table be in `public`.
         schema_sql=(
             "SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
             "WHERE c.oid = to_regclass(?) AND n.nspname <> current_schema()"
         ),
-        # A writer that was stopped inside a transaction must not hold its locks for ever.
         session_sql=(
-            "SET idle_in_transaction_session_timeout = '30s'",
-            "SET lock_timeout = '120s'",
+            f"SET idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'",
+            f"SET lock_timeout = '{LOCK_SECONDS}s'",
             # A `timestamp` without a zone holds UTC, whatever the zone of this process.
             "SET TIME ZONE 'UTC'",
         ),
         writer_options={"reWriteBatchedInserts": "true", "tcpKeepAlive": "true"},
-        moment_sql=("SET idle_in_transaction_session_timeout = 0", "SELECT pg_export_snapshot()"),
-        join_moment_sql="BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '{}'",
+        export_snapshot_sql=("SET idle_in_transaction_session_timeout = 0", "SELECT pg_export_snapshot()"),
+        import_snapshot_sql="BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '{}'",
         has_plain_times=True,
     ),
     "mysql": Dialect(
@@ -97,7 +102,9 @@ _DIALECTS = {
         key_type="varchar(180)",
         quote_open="`",
         quote_close="`",
-        difference=None,
+        exact_text="CAST(CONVERT({} USING utf8mb4) AS BINARY)",
+        # A connection that says nothing for this long is closed, which ends its transaction.
+        session_sql=(*_MYSQL_LOCKS, f"SET SESSION wait_timeout = {IDLE_SECONDS}"),
         writer_options={"rewriteBatchedStatements": "true"},
     ),
     "sqlserver": Dialect(
@@ -114,7 +121,8 @@ _DIALECTS = {
         quote_close="]",
         lock_suffix="",
         lock_hint=" WITH (UPDLOCK, ROWLOCK)",
-        difference=None,
+        exact_text="CAST(CAST({} AS nvarchar(max)) AS varbinary(max))",
+        session_sql=(f"SET LOCK_TIMEOUT {LOCK_SECONDS}000",),
     ),
     "oracle": Dialect(
         "oracle",
@@ -127,10 +135,20 @@ _DIALECTS = {
             "timestamp": "timestamp with time zone",
         },
         key_type="varchar2(250)",
-        difference=None,
+        lock_suffix=f" FOR UPDATE WAIT {LOCK_SECONDS}",
+        # A large text cannot be grouped by.
+        exact_text=None,
+        session_sql=(f"ALTER SESSION SET DDL_LOCK_TIMEOUT = {LOCK_SECONDS}",),
+    ),
+    "db2": Dialect(
+        "db2", {**_STANDARD_TYPES, "decimal": "decimal"}, session_sql=(f"SET CURRENT LOCK TIMEOUT {LOCK_SECONDS}",)
     ),
 }
-_DIALECTS["mariadb"] = _DIALECTS["mysql"]
+_DIALECTS["mariadb"] = replace(
+    _DIALECTS["mysql"],
+    name="mariadb",
+    session_sql=(*_MYSQL_LOCKS, f"SET SESSION idle_transaction_timeout = {IDLE_SECONDS}"),
+)
 
 
 def find_dialect(url: str) -> Dialect:

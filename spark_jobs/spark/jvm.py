@@ -5,9 +5,11 @@ On Spark Connect there is no such JVM: files are reached if both sides see the s
 
 from __future__ import annotations
 
+import json
+import re
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from decimal import Decimal
@@ -45,6 +47,12 @@ _SPARK_OPTIONS = frozenset(
     {"url", "dbtable", "query", "driver", "numpartitions", "batchsize", "fetchsize", "isolationlevel", "truncate"}
     | {"partitioncolumn", "lowerbound", "upperbound", "sessioninitstatement", "querytimeout", "createtableoptions"}
     | {"customschema", "prefertimestampntz", "pushdownpredicate"}
+)
+
+
+_FILE_STATUS = re.compile(
+    r"Status\{path=(?P<path>[^\n]*?); isDirectory=false; length=(?P<size>\d+);"
+    r"[^\n]*?modification_time=(?P<millis>\d+);(?:[^\n]*?eTag='(?P<tag>[^']*)')?"
 )
 
 
@@ -88,6 +96,62 @@ def count_parquet_nulls(spark: SparkSession, uri: str, columns: Sequence[str]) -
                     return None
                 totals[name] += int(statistics.getNumNulls())
     return totals
+
+
+def list_listed_files(frame: DataFrame) -> list[tuple[str, int, int, str]]:
+    """Return path, size, milliseconds of the last change, and tag of the files that Spark has listed for a frame."""
+    index = frame._jdf.queryExecution().analyzed().collectLeaves().head().relation().location()
+    return _parse_statuses(str(index.allFiles().mkString("\n")))
+
+
+def list_folder_files(spark: SparkSession, folder: str) -> list[tuple[str, int, int, str]]:
+    """Return the same of the files that are in a folder now."""
+    jvm = _get_jvm(spark)
+    with _as_os_errors():
+        path = jvm.org.apache.hadoop.fs.Path(folder)
+        statuses = path.getFileSystem(_get_hadoop_configuration(spark)).listStatusIterator(path)
+        found = []
+        while statuses.hasNext():
+            found.append(str(statuses.next().toString()))
+    return _parse_statuses("\n".join(found))
+
+
+def _parse_statuses(text: str) -> list[tuple[str, int, int, str]]:
+    """Read what Hadoop says of files: one text for all, as asking for each number of each file would take long."""
+    return [
+        (match["path"], int(match["size"]), int(match["millis"]), match["tag"] or "")
+        for match in _FILE_STATUS.finditer(text)
+    ]
+
+
+def describe_parquet(
+    spark: SparkSession, uri: str, names: Collection[str]
+) -> dict[str, tuple[str, dict[str, Any] | None]]:
+    """Return of each named column that a Parquet file has its type there, and Spark's field; None if Spark has none."""
+    jvm = _get_jvm(spark)
+    with _open_parquet(spark, uri) as reader:
+        schema = reader.getFooter().getFileMetaData().getSchema()
+        conf = spark._jsparkSession.sessionState().conf()
+        convert = jvm.org.apache.spark.sql.execution.datasources.parquet.ParquetToSparkSchemaConverter(conf).convert
+        found: dict[str, tuple[str, dict[str, Any] | None]] = {}
+        for field in schema.getFields():
+            name = str(field.getName())
+            if name not in names:
+                continue
+            alone = jvm.org.apache.parquet.schema.MessageType(schema.getName(), [field])
+            try:
+                converted = json.loads(convert(alone).json())["fields"][0]
+            except Py4JJavaError:
+                converted = None
+            found[name] = (_describe_parquet_type(field), converted)
+        return found
+
+
+def _describe_parquet_type(field: Any) -> str:
+    annotation = field.getLogicalTypeAnnotation()
+    if annotation is not None:
+        return str(annotation.toString())
+    return str(field.asPrimitiveType().getPrimitiveTypeName().toString()) if field.isPrimitive() else "group"
 
 
 @contextmanager

@@ -35,6 +35,8 @@ SETTINGS: dict[str, str] = {
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
+    # The other reader makes NULL of decimals that do not fit and -1 of large unsigned numbers, without a word.
+    "spark.sql.parquet.enableVectorizedReader": "true",
     "spark.sql.json.enableExactStringParsing": "true",
     # CSV from an office's desktop is windows-1252, which the list of encodings of Spark 4 leaves out.
     "spark.sql.legacy.javaCharsets": "true",

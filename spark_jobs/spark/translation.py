@@ -10,15 +10,18 @@ from urllib.parse import unquote
 
 from pyspark.errors import PySparkException
 
+from spark_jobs.contract.addresses import is_glob
 from spark_jobs.contract.codes import Code, find_code
 from spark_jobs.contract.plan import name_column, name_table
 from spark_jobs.contract.sql import MARK_PATTERN
-from spark_jobs.errors import RAISED_PREFIX, JobError, shorten
+from spark_jobs.errors import FACT_MARK, RAISED_PREFIX, JobError, shorten
+from spark_jobs.sources.csv_lines import find_line
+from spark_jobs.sources.folder_columns import HINT as FOLDER_HINT
 from spark_jobs.sources.read_errors import ENCODING_HINT, ReadFailure, find_read_failure
 from spark_jobs.spark.jvm import list_causes
 
 if TYPE_CHECKING:
-    from spark_jobs.contract.plan import Expression, Plan, Table
+    from spark_jobs.contract.plan import Expression, Location, Plan, Table
 
 RAISED_CONDITION = "USER_RAISED_EXCEPTION"
 DOUBLE_MATCH = "SCALAR_SUBQUERY_TOO_MANY_ROWS"
@@ -87,17 +90,31 @@ def _find_reason(error: BaseException, text: str) -> str:
 
 
 def _describe_raised(head: dict[str, str | None], text: str, plan: Plan) -> JobError:
-    """Say what the job's own SQL has raised; on loading, of which table and column."""
+    """Say what the job's own SQL has raised; on loading, of which table and column, and where in the files."""
     code, mark, column = find_code(head["code"]) or "INFRA_001", head.get("mark"), head.get("column")
     table = find_table(plan, mark)
-    if code != "DATA_003" or table is None:
-        return JobError(code, shorten(text), mark=mark, column=column)
-    hint = _NULL_HINT if text.startswith("NULL") else _VALUE_HINT
-    if "characters of another encoding" in text:
-        hint = ENCODING_HINT
-    elif column == "_row_id":
-        hint = "let the source keep the row ids that this program has made, or none"
-    return JobError(code, shorten(f"{name_column(table, column)}: {text}", 500), hint=hint, mark=mark, column=column)
+    reason, *facts = text.split(FACT_MARK)
+    if code not in ("DATA_002", "DATA_003") or table is None:
+        return JobError(code, shorten(reason), mark=mark, column=column)
+    where = _describe_place_of_value(table, column, *facts) if facts else ""
+    message = shorten(f"{name_column(table, column)}: {reason}{where}", 500)
+    return JobError(code, message, hint=_choose_hint(code, column, reason), mark=mark, column=column)
+
+
+def _describe_place_of_value(table: Table, column: str | None, file: str, value: str) -> str:
+    location = next((found for found in table.locations if found.format == "csv" and _lies_below(file, found)), None)
+    line = find_line(file, column or "", value or None, location.options) if location is not None else None
+    return f", in {file}" + (f", line {line}" if line is not None else "")
+
+
+def _choose_hint(code: Code, column: str | None, reason: str) -> str:
+    if code == "DATA_002":
+        return FOLDER_HINT
+    if "characters of another encoding" in reason:
+        return ENCODING_HINT
+    if column == "_row_id":
+        return "let the source keep the row ids that this program has made, or none"
+    return _NULL_HINT if reason.startswith("NULL") else _VALUE_HINT
 
 
 def _describe_read_failure(failure: ReadFailure, plan: Plan) -> JobError:
@@ -117,13 +134,26 @@ def find_table(plan: Plan, mark: str | None) -> Table | None:
 
 def _find_table_of_file(plan: Plan, file: str | None) -> Table | None:
     """Return the table whose location holds a file: the one that names the longest part of it."""
+    tables = list(plan.tables.values())
     found = [
-        (len(place), index)
-        for index, table in enumerate(plan.tables.values())
-        for place in (_plain_path(location.shown_uri) for location in table.locations if location.uri)
-        if file is not None and f"{_plain_path(file)}/".startswith(f"{place}/")
+        (len(_plain_path(location.shown_uri)), index)
+        for index, table in enumerate(tables)
+        for location in table.locations
+        if file is not None and _lies_below(file, location)
     ]
-    return list(plan.tables.values())[max(found)[1]] if found else None
+    return tables[max(found)[1]] if found else None
+
+
+def _lies_below(file: str, location: Location) -> bool:
+    """Tell whether a file is one of a location's: patterns in its last names may stand for anything."""
+    return bool(location.uri) and f"{_plain_path(file)}/".startswith(f"{_find_stem(location)}/")
+
+
+def _find_stem(location: Location) -> str:
+    """Return the part of a location's address that holds no pattern."""
+    parts = location.uri.split("/")
+    count = next((index for index, part in enumerate(parts) if is_glob(part)), len(parts))
+    return _plain_path(re.sub(r"\\(.)", r"\1", "/".join(parts[:count])))
 
 
 def _plain_path(uri: str) -> str:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
 import uuid
 from datetime import date, datetime
 from decimal import Decimal as D
 from pathlib import Path
 
+import pyarrow
+import pyarrow.orc
+import pyarrow.parquet
 import pytest
 from pyspark.sql import SparkSession
 
@@ -15,8 +20,10 @@ from spark_jobs.contract.documents import read_document
 from spark_jobs.contract.plan import Table
 from spark_jobs.contract.sql import quote_text
 from spark_jobs.errors import JobError
+from spark_jobs.rows.executor import Execution
+from spark_jobs.rows.working import WorkingDataset
 from spark_jobs.sources import SourceContext, load_table, numbering, splits
-from spark_jobs.sources.moments import Moments
+from spark_jobs.sources.database_snapshots import DatabaseSnapshots
 from tests.spark_jobs.plan_builders import files, join, memory, run, start, table
 
 TX = [
@@ -368,9 +375,91 @@ def test_scan_reads_needed_columns_of_the_period_only(spark: SparkSession, tmp_p
         str(tmp_path / "p")
     )
     document = table([("used", "bigint"), ("unused", "string")], files(tmp_path / "p"), role=role, mode="period")
-    context = SourceContext(spark, "2026-01", date(2026, 1, 1), lambda _: {}, Moments(spark))
+    context = SourceContext(spark, "2026-01", date(2026, 1, 1), lambda _: {}, DatabaseSnapshots(spark))
     frame = load_table(context, read_document(Table, document)).frame.where("used > 3").select("used")
     text = frame._jdf.queryExecution().executedPlan().toString()
     assert "EqualTo(_period,2026-01), GreaterThan(used,3)]" in text
     extra = ",_tmp_metadata_row_index:bigint" if role == "input" else ""
     assert f"ReadSchema: struct<_period:string,used:bigint{extra}>" in text
+
+
+def write_both(folder: Path, kind: str, **columns: str) -> None:
+    """One row as a file of a kind."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if kind == "parquet":
+        pyarrow.parquet.write_table(
+            pyarrow.table({name: [value] for name, value in columns.items()}), folder / "a.parquet"
+        )
+    elif kind == "orc":
+        pyarrow.orc.write_table(pyarrow.table({name: [value] for name, value in columns.items()}), folder / "a.orc")
+    elif kind == "csv":
+        write(folder / "a.csv", f"{','.join(columns)}\n{','.join(columns.values())}\n")
+    else:
+        write(folder / "a.json", json.dumps(columns) + "\n")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "orc", "csv", "json"])
+def test_column_that_is_in_the_files_and_names_their_folders(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    declared = [("id", "string"), ("v", "string")]
+    write_both(tmp_path / "id=ZZ", kind, v="1")
+    write_both(tmp_path / "id=Y Y%2F", kind, **({"id": "A"} if kind != "csv" else {}), v="2")
+    if kind == "csv":
+        write_both(tmp_path / "id=ZZ", kind, id="A", v="1")
+        write_both(tmp_path / "id=Y Y%2F", kind, id="A", v="2")
+    with pytest.raises(JobError) as caught:
+        run(spark, start(declared, files(tmp_path, kind)).output("id", "v"))
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.column) == ("DATA_002", "id")
+    assert "is in the files, and in the names of their folders" in problem.message
+    assert problem.hint == "write the files without the column, or give the folders another name"
+    # Who does not ask for the column does not care, and one folder read by itself names nothing.
+    assert run(spark, start([("v", "string")], files(tmp_path, kind)).output("v")).rows(10) == [("1",), ("2",)]
+    if kind != "csv":
+        assert run(spark, start(declared, files(tmp_path / "id=Y Y%2F", kind)).output("id")).rows(10) == [("A",)]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "orc", "csv", "json"])
+def test_column_that_only_the_folders_name(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    for folder, value in (("period=2026-01", "1"), ("period=2026-02", "2")):
+        write_both(tmp_path / folder, kind, v=value)
+    plan = start([("v", "string")], files(tmp_path, kind), mode="period", period_column="period").output("v", "_period")
+    assert [row[0] for row in run(spark, plan).rows(10)] == ["1"]
+    both = start([("v", "string"), ("period", "string")], files(tmp_path, kind)).output("v", "period")
+    assert run(spark, both).rows(10) == [("1", "2026-01"), ("2", "2026-02")]
+
+
+def test_folder_of_another_period_may_hold_what_it_likes(spark: SparkSession, tmp_path: Path) -> None:
+    write_both(tmp_path / "period=2026-01", "parquet", v="1")
+    write_both(tmp_path / "period=2025-12", "parquet", v="2", period="FY26-P06")
+    plan = start([("v", "string")], files(tmp_path), mode="period", period_column="period").output("v")
+    assert run(spark, plan).rows(10) == [("1",)]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "orc"])
+def test_columns_that_come_and_go_are_null(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    write_both(tmp_path / "period=2026-01", kind, v="1", old="x")
+    write_both(tmp_path / "period=2026-02", kind, v="2", new="y")
+    plan = start([("v", "string"), ("new", "string"), ("old", "string")], files(tmp_path, kind)).output(
+        "v", "new", "old"
+    )
+    assert run(spark, plan).rows(10) == [("1", None, "x"), ("2", "y", None)]
+
+
+def test_file_that_is_replaced_while_a_run_reads_it(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "a.csv", "id,v\na,1\n")
+    plan = start([("id", "string"), ("v", "bigint")], files(path, "csv")).output("id", "v").output("v")
+    settled = Execution._settle
+    status = path.stat()
+
+    def replace_file(execution: Execution, working: WorkingDataset) -> None:
+        settled(execution, working)
+        # As large and as old, but another file.
+        other = write(tmp_path / "b", "id,v\na,2\n")
+        os.utime(other, ns=(status.st_atime_ns, status.st_mtime_ns))
+        other.replace(path)
+
+    monkeypatch.setattr(Execution, "_settle", replace_file)
+    with pytest.raises(JobError, match=r"DATA_004: table .*a\.csv was replaced while the run read it"):
+        run(spark, plan)

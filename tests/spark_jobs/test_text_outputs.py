@@ -6,6 +6,7 @@ import csv
 import json
 from dataclasses import replace
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
@@ -141,3 +142,19 @@ def test_json_has_every_column_in_every_object(spark: SparkSession, tmp_path: Pa
     assert {tuple(item) for item in objects} == {("id", "note", "amount", "ok")}
     assert {item["id"]: item["note"] for item in objects} == TEXTS
     assert {(item["amount"], item["ok"]) for item in objects} == {("-0.10", None)}
+
+
+def test_json_has_numbers_in_plain_digits(spark: SparkSession, tmp_path: Path) -> None:
+    texts = ["0.0000001000", "-0.0000000001", "0", "12345678901234567890.1234567890", None]
+    columns = (Column("n", "decimal(38,10)"), Column("m", "decimal(18,2)"))
+    output = make_output(tmp_path / "out", columns=columns, columns_after=columns)
+    output = replace(output, destination=replace(output.destination, format="json"))
+    frame = spark.createDataFrame([(text,) for text in texts], "t string").coalesce(1)
+    frame = frame.selectExpr("CAST(t AS decimal(38,10)) n", "CAST(1.5 AS decimal(18,2)) m")
+    publish(spark, make_snapshot([output]), 1, [frame])
+    (file,) = (tmp_path / "out" / "period=2026-01").iterdir()
+    lines = file.read_text("utf-8").splitlines()
+    assert not [line for line in lines if "E" in line]
+    found = [json.loads(line, parse_float=Decimal, parse_int=Decimal) for line in lines]
+    assert [row["n"] for row in found] == [None if text is None else Decimal(text) for text in texts]
+    assert all('"m":1.50' in line for line in lines)

@@ -7,6 +7,7 @@ import re
 from decimal import Decimal
 from pathlib import Path
 
+import numpy
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -84,7 +85,7 @@ def test_every_kind_of_wrong_value_is_told_alike(spark: SparkSession, tmp_path: 
         problem = find_problem(spark, read([("id", "string"), ("v", kind)], location, required))
         name = {"bigint": "integer"}.get(kind, kind)
         what = "NULL, where none may be" if value is None else f"value {value} cannot be read as {name}"
-        where = "" if source == "memory" else f", in file:{path}"
+        where = {"memory": "", "json": f", in file:{path}", "csv": f", in file:{path}, line 2"}[source]
         assert (problem.code, problem.column) == ("DATA_003", "v")
         assert problem.message == f"table 'w' of dataset 'in', column 'v': {what}{where}"
 
@@ -343,3 +344,97 @@ def test_file_that_may_not_be_read_is_not_taken_for_gone() -> None:
 )
 def test_store_that_cannot_be_reached_is_no_error_of_the_data(text: str) -> None:
     assert find_read_failure(text) is None
+
+
+@pytest.mark.parametrize(
+    ("column", "type_"),
+    [
+        (pyarrow.array([1], pyarrow.time32("ms")), "TIME(MILLIS,false)"),
+        (pyarrow.array([1], pyarrow.time64("us")), "TIME(MICROS,false)"),
+        (pyarrow.array([numpy.float16(1.5)], pyarrow.float16()), "FLOAT16"),
+        (pyarrow.array([Decimal("1.5")], pyarrow.decimal256(60, 2)), "DECIMAL(60,2)"),
+    ],
+)
+def test_type_that_spark_does_not_have(spark: SparkSession, tmp_path: Path, column: pyarrow.Array, type_: str) -> None:
+    write_parquet(tmp_path / "p" / "period=2026-01" / "a.parquet", id=["a"], odd=column, n=[7])
+    declared = [("id", "string"), ("n", "bigint")]
+    assert run(spark, read(declared, files(tmp_path / "p"))).rows(10) == [("a", 7)]
+    problem = find_problem(spark, read([*declared, ("odd", "string")], files(tmp_path / "p")))
+    assert (problem.code, problem.column) == ("DATA_002", "odd")
+    assert f"column 'odd' at {tmp_path}/p: is of the type {type_}, which cannot be read" in problem.message
+
+
+def test_encoding_that_spark_cannot_read_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    data = pyarrow.table({"id": ["a"], "n": [7]})
+    pyarrow.parquet.write_table(data, path, use_dictionary=False, column_encoding={"n": "BYTE_STREAM_SPLIT"})
+    problem = find_problem(spark, read([("id", "string"), ("n", "bigint")], files(path)))
+    assert problem.code == "DATA_002"
+    assert problem.message.endswith(
+        "a.parquet cannot be read: a column is in the encoding BYTE_STREAM_SPLIT, which Spark cannot read exactly"
+    )
+
+
+def test_codec_that_spark_does_not_have_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"id": ["a"]}), path, compression="brotli")
+    problem = find_problem(spark, read([("id", "string")], files(path)))
+    assert problem.code == "DATA_002"
+    assert "it is compressed with Brotli, for which Spark has no codec here" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "options"),
+    [
+        ("date", "0000-01-31", {}),
+        ("date", "0000-01-31", {"dateFormat": "uuuu-MM-dd"}),
+        ("date", "+12026-01-31", {"dateFormat": "yyyyyy-MM-dd"}),
+        ("timestamp", "0000-12-31T23:59:59Z", {}),
+        ("timestamp", "0001-01-01T00:00:00+01:00", {}),
+        ("timestamp", "9999-12-31T23:59:59-01:00", {}),
+    ],
+)
+@pytest.mark.parametrize("format_", ["csv", "json"])
+def test_years_before_1_and_after_9999(
+    spark: SparkSession, tmp_path: Path, type_: str, value: str, options: dict[str, str], format_: str
+) -> None:
+    content = f"id,v\nx,0001-01-01\ny,{value}\n" if format_ == "csv" else f'{{"v": "{value}"}}\n'
+    path = write(tmp_path / f"a.{format_}", content)
+    problem = find_problem(spark, read([("v", type_)], files(path, format_, options=options)))
+    assert problem.code == "DATA_003"
+    assert f"value {value} cannot be read as {type_}" in problem.message
+    assert format_ == "json" or problem.message.endswith(", line 3")
+
+
+def test_first_and_last_day_are_read(spark: SparkSession, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "v,t\n0001-01-01,0001-01-01T00:00:00Z\n9999-12-31,9999-12-31T23:59:59.999999Z\n")
+    plan = read([("v", "date"), ("t", "timestamp")], files(path, "csv"))
+    assert [row[0].year for row in run(spark, plan).rows(10)] == [1, 9999]
+
+
+def test_columns_that_a_file_does_not_have_are_all_named_with_those_it_has(spark: SparkSession, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "id,Amount,booked\na,1,x\n")
+    columns = [("id", "string"), ("amount", "bigint"), ("day", "date")]
+    problem = find_problem(spark, read(columns, files(path, "csv")))
+    assert problem.code == "DATA_002"
+    assert problem.message.endswith("columns 'amount', 'day' are missing; the data have 'id', 'Amount', 'booked'")
+    assert problem.hint == "write the name exactly as it is there, 'Amount': case and blanks count"
+
+
+@pytest.mark.parametrize(("sign", "shown"), [(";", ";"), ("\t", "\\t"), ("|", "|")])
+def test_columns_that_another_delimiter_separates(spark: SparkSession, tmp_path: Path, sign: str, shown: str) -> None:
+    path = write(tmp_path / "a.csv", f"id{sign}note\na{sign}b\n")
+    problem = find_problem(spark, read(NOTE, files(path, "csv")))
+    assert problem.code == "DATA_002"
+    assert problem.hint is not None
+    assert problem.hint.endswith(f'set the datasource option `delimiter: "{shown}"`')
+
+
+def test_line_of_a_value_counts_line_breaks_inside_of_values(spark: SparkSession, tmp_path: Path) -> None:
+    path = write(tmp_path / "a b.csv", 'n,note\n1,"two\nlines"\n2,7x\n7x,9\n')
+    problem = find_problem(
+        spark, read([("n", "bigint"), ("note", "string")], files(path, "csv", options={"multiLine": "true"}))
+    )
+    assert problem.message.endswith(
+        f"value 7x cannot be read as integer, in file:{str(path).replace(' ', '%20')}, line 5"
+    )

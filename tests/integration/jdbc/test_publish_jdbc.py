@@ -175,9 +175,20 @@ def test_hostile_names_are_names(spark: SparkSession, warehouse: Warehouse, tabl
 def test_text_that_the_database_cannot_hold_is_told_in_its_words(spark: SparkSession, warehouse: Warehouse) -> None:
     snapshot = make_snapshot([make_table_output(warehouse)])
     publish(spark, snapshot, 1, [make_rows(spark, ["a"])])
-    with pytest.raises(JobError, match=r"OUTPUT_003.*invalid byte sequence.*0x00"):
+    with pytest.raises(JobError, match=r"DATA_003.*does not take a value.*invalid byte sequence.*0x00") as refused:
         publish(spark, snapshot, 2, [make_rows(spark, ["Be\0rn"])])
+    # Nothing that a retry would make better.
+    assert (refused.value.exit_code, refused.value.mark) == (11, snapshot.plan.operations[0].mark)
     assert read_table(warehouse) == ["a"]
+
+
+def test_value_that_a_table_of_somebody_else_cannot_hold_is_not_worth_a_retry(
+    spark: SparkSession, warehouse: Warehouse
+) -> None:
+    warehouse.connection.execute('CREATE TABLE fx (id bigint, name varchar(3), amount numeric(20,6), "_period" text)')
+    with pytest.raises(JobError, match=r"DATA_003.*value too long") as refused:
+        publish(spark, make_snapshot([make_table_output(warehouse)]), 1, [make_rows(spark, ["abcd"])])
+    assert refused.value.exit_code == 11
 
 
 def test_table_in_a_schema_keeps_ledger_and_stage_there(spark: SparkSession, warehouse: Warehouse) -> None:

@@ -17,7 +17,7 @@ from spark_jobs.contract.report import OperationReport
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.publish import Publication
 from spark_jobs.sources import SourceContext, load_table
-from spark_jobs.sources.moments import Moments
+from spark_jobs.sources.database_snapshots import DatabaseSnapshots
 from spark_jobs.spark.translation import translate
 from tests.integration.jdbc.conftest import Warehouse
 from tests.integration.jdbc.test_publish_jdbc import make_table_output
@@ -81,11 +81,11 @@ def test_types_and_texts_are_exact(spark: SparkSession, tx: Warehouse) -> None:
 
 def test_database_is_asked_for_the_period_and_the_needed_columns(spark: SparkSession, tx: Warehouse) -> None:
     document = table([("id", "bigint"), ("note", "string")], locate(tx), mode="period")
-    moments = Moments(spark)
-    context = SourceContext(spark, "2026-01", date(2026, 1, 1), give_credentials, moments)
+    snapshots = DatabaseSnapshots(spark)
+    context = SourceContext(spark, "2026-01", date(2026, 1, 1), give_credentials, snapshots)
     frame = load_table(context, read_document(Table, document)).frame.where("id > 3").select("id")
     text = frame._jdf.queryExecution().executedPlan().toString()
-    moments.close()
+    snapshots.close()
     assert "*EqualTo(_period,2026-01), *GreaterThan(id,3)]" in text
     assert "ReadSchema: struct<id:bigint>" in text
 
@@ -287,7 +287,7 @@ def test_moment_that_is_lost_fails_the_run_and_not_its_numbers(spark: SparkSessi
     assert run(spark, plan, credentials=give_credentials).rows(20) == [(1,)]
 
 
-def test_server_without_moments_is_read_as_other_databases_are(spark: SparkSession, warehouse: Warehouse) -> None:
+def test_server_without_snapshots_is_read_as_other_databases_are(spark: SparkSession, warehouse: Warehouse) -> None:
     """As servers do that only speak PostgreSQL's protocol: the function is not there."""
     warehouse.connection.execute("CREATE TABLE m (id bigint); INSERT INTO m VALUES (1)")
     warehouse.connection.execute("SET allow_system_table_mods = on")

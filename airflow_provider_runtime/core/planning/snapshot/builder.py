@@ -47,6 +47,7 @@ from airflow_provider_runtime.core.planning.resolve.run_period import (
     get_project_periods,
     get_run_period,
 )
+from airflow_provider_runtime.core.planning.resolve.slice_types import list_unreadable_slices
 from airflow_provider_runtime.core.planning.resolve.slices import locate_slices
 from airflow_provider_runtime.core.planning.resolve.tables import ResolveContext, ResolvedTable, resolve_table
 from airflow_provider_runtime.core.planning.snapshot.check_pins import find_baselines, find_overrides
@@ -175,6 +176,7 @@ class _Builder:
         assert context is not None
         destinations = self._resolve_destinations(checked)
         slices = self._make_slices(checked)
+        self._check_slice_types(checked, slices, context.period)
         compiled = (
             compile_operations(checked, run_timestamp=run_timestamp, destinations=destinations, slices=slices)
             if not self.problems
@@ -333,6 +335,17 @@ class _Builder:
                 definition = dataset.model_dump(mode="json", by_alias=True, exclude={"version"})
                 slices[operation.seq] = Slice(dataset.id, dataset.name, prefix, definition)
         return slices
+
+    def _check_slice_types(self, checked: CheckedProject, slices: dict[int, Slice], period: Period) -> None:
+        """Refuse what would make the slices of other periods unreadable, before anything is computed."""
+        if self.registry is None:
+            return
+        for operation in checked.operations:
+            dataset = infer_output_schema(checked, operation.seq) if operation.seq in slices else None
+            latest = self.registry.find_version(dataset.id) if dataset is not None else None
+            if dataset is not None and latest is not None:
+                place = self.definition.locate("operations", operation.index, "arguments", "register_as_dataset")
+                self.problems += list_unreadable_slices(dataset, latest, period.identifier, place)
 
     def _check_replaced(
         self, read: dict[str, TableChoice], destinations: dict[int, Destination], period: Period

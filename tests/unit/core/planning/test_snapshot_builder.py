@@ -285,6 +285,30 @@ def test_registered_dataset_pinned_version_reads_the_slices_that_it_had() -> Non
     assert resolve(RESOLVER, write_consumer(), registry=registry, project="consumer")
 
 
+def test_registering_tells_which_slices_a_changed_type_would_make_unreadable() -> None:
+    registry = MemoryRegistry()
+    for period in ("2025-12", "2026-01", "2026-02"):
+        publish(registry, resolve(RESOLVER, write_project(), period=period, registry=registry))
+
+    def change(expression: str) -> str:
+        return write_project(CONVERT.replace("amount * fx.rate", expression) + OUTPUT).replace(
+            "version: 1", "version: 2"
+        )
+
+    for narrower in ("ROUND(amount * fx.rate, 2)", "LEN(currency)", "currency"):
+        (problem,) = list_problems(RESOLVER, change(narrower), registry=registry)
+        assert problem.code == "OUTPUT_002"
+        assert "column 'converted' of the dataset 'Converted GL' would be " in problem.message
+        assert problem.message.endswith("which cannot hold the decimal(38,8) of its slices of 2025-12, 2026-02")
+        assert problem.hint is not None
+        assert problem.hint.endswith("or register the rows as a dataset of another name")
+        assert (problem.location.file, problem.location.field) == (
+            "3.yaml",
+            "operations[1].arguments.register_as_dataset",
+        )
+    assert resolve(RESOLVER, change("amount * fx.rate + 1"), registry=registry)
+
+
 def test_registered_dataset_rolls_months_up_to_a_quarter() -> None:
     registry = MemoryRegistry()
     uris = [

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from spark_jobs.contract.plan import Location
+    from spark_jobs.sources.seen_files import SeenFile
 
 Credentials = Callable[[str], Mapping[str, str]]
 
@@ -20,8 +21,17 @@ class MissingDataError(Exception):
     """There is nothing at a location."""
 
 
+class ColumnMismatchError(Exception):
+    """Columns that cannot be read as declared; each is told with its name and what is wrong."""
+
+    def __init__(self, columns: Mapping[str, str], hint: str) -> None:
+        super().__init__(", ".join(columns))
+        self.columns = dict(columns)
+        self.hint = hint
+
+
 @dataclass(frozen=True, slots=True)
-class Relation:
+class RawRows:
     """The rows of one location before they are filtered and cast."""
 
     frame: DataFrame
@@ -30,9 +40,15 @@ class Relation:
     texts: frozenset[str] = frozenset()
     """Columns that are read as texts where others have their types."""
     formats: TextFormats = field(default_factory=TextFormats)
+    folder_values: Mapping[str, str] = field(default_factory=dict)
+    """SQL of what folders say of columns that rows must not have as well."""
     position: str | None = None
     """SQL of a number that is a row's own within its table, when the source knows one."""
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """What Spark's reader was given, with credentials."""
     files: tuple[str, ...] = ()
-    """The Parquet files, of tables whose rows become those of the run."""
+    """The files that Spark has listed, as URIs."""
+    seen_files: tuple[SeenFile, ...] | None = None
+    """The same as they were when the run began to read; None where nobody can tell."""
     is_small: bool = False
     """That the rows are few for certain."""
