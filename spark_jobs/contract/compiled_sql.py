@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 from spark_jobs.contract.callable_words import CALLABLE
+from spark_jobs.contract.jdbc_properties import DATABASES, find_refused_properties, is_permitted
 from spark_jobs.contract.options import KNOWN_FORMATS, moves_files, runs_code
 from spark_jobs.contract.plan import Destination, Location, OutputOperation, Plan, order_joins
 from spark_jobs.contract.problems import shorten
@@ -31,11 +32,6 @@ _ALIAS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LITERALS = frozenset({"date", "timestamp_ltz"})
 _NO_TABLE_NAME = re.compile(r"[()'\";`\[\]\\,*\s]|--")
 _NO_FORMATS_OF_FILES = frozenset({"jdbc", "kafka", "socket"})
-DATABASES = (
-    "as400", "clickhouse", "db2", "exa", "mariadb", "mysql", "netezza", "oracle", "postgresql", "presto", "redshift",
-    "sap", "snowflake", "sqlserver", "sybase", "teradata", "trino", "vertica",
-)  # fmt: skip
-"""Databases that are servers. Others run inside the job, or hand the URL on to any driver that there is."""
 _SERVER = re.compile(rf"jdbc:(?:{'|'.join(DATABASES)}):", re.IGNORECASE)
 _DIRECTORY = re.compile(r"\b(?:ldaps?|rmi|iiop|corbaname|jndi|java):", re.IGNORECASE)
 _FORBIDDEN = frozenset({"select", "from", "table", "values", "with"})
@@ -77,8 +73,11 @@ def _find_code(place: Location | Destination) -> str | None:
     urls = _get_options(place, "url")
     if len({name.lower() for name in place.options}) < len(place.options):
         return "two options that differ only in case are refused"
+    refused = next(find_refused_properties(place.options), None) if place.kind == "jdbc" else None
+    if refused is not None:
+        return f"{refused.message}; {refused.hint}"
     for name, value in place.options.items():
-        if runs_code(name, value):
+        if runs_code(name, value) and not (place.kind == "jdbc" and is_permitted(place.options, name)):
             return f"the option '{shorten(name, 80)}' is refused: it may hold a statement or name a class to be run"
         if moves_files(name):
             return f"the option '{shorten(name, 80)}' is refused: it would move files"

@@ -125,6 +125,14 @@ class RefusedProperty:
     allowed: tuple[str, ...]
 
     @property
+    def message(self) -> str:
+        """Return what is refused."""
+        what = f"option '{self.option}' is refused"
+        if _normalise(self.option) == "url":
+            what = f"the url's property '{self.name}' is refused"
+        return f"{what}: it is not one of the connection properties that are known to do nothing else"
+
+    @property
     def hint(self) -> str:
         """Return what may be written instead."""
         which = f"of {self.database} " if self.database is not None else ""
@@ -153,10 +161,11 @@ def find_refused_properties(
 
 
 def is_permitted(options: Mapping[str, str], name: str, environment: Mapping[str, str] | None = None) -> bool:
-    """Tell whether an administrator allows this option for the database of these options."""
+    """Tell whether an administrator allows this option for the database of these options, or something in its URL."""
     url = next((value for option, value in options.items() if _normalise(option) == "url"), None)
     permitted = read_permitted(find_database(url) if url is not None else None, environment)
-    return bool({_normalise(name), EVERY} & permitted)
+    names = _list_url_properties(url or "") if _normalise(name) == "url" else [name]
+    return EVERY in permitted or not permitted.isdisjoint(map(_normalise, names))
 
 
 def find_database(url: str) -> str | None:

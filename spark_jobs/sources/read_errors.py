@@ -24,8 +24,8 @@ _WHOLE_HINT = "write the file again, it is incomplete or of another format"
 _FILE = re.compile(r"while reading file (.+?)\.\s")
 # A source that cannot be reached is not a mistake of the data, and is worth another try.
 _UNREACHABLE = re.compile(
-    r"java\.net\.|SocketTimeout|ConnectTimeout|UnknownHost|SdkClientException|Connection re(set|fused)|SlowDown|"
-    r"FAILED_JDBC\.CONNECTION|Connection to .* refused|The connection attempt failed|"
+    r"java\.net\.\w+(?:Exception|Error)|SocketTimeout|ConnectTimeout|UnknownHost|SdkClientException|SlowDown|"
+    r"Connection re(set|fused)|FAILED_JDBC\.CONNECTION|Connection to .* refused|The connection attempt failed|"
     r"AccessControlException|AccessDenied|BlockMissing|StandbyException"
 )
 

@@ -15,6 +15,8 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from pyspark.errors import PySparkException
+
 from spark_jobs.contract.addresses import escape_pattern
 from spark_jobs.contract.options import get_option
 from spark_jobs.credentials import Credentials
@@ -141,7 +143,7 @@ def describe_parquet(
             alone = jvm.org.apache.parquet.schema.MessageType(schema.getName(), [field])
             try:
                 converted = json.loads(convert(alone).json())["fields"][0]
-            except Py4JJavaError:
+            except (Py4JJavaError, PySparkException):
                 converted = None
             found[name] = (_describe_parquet_type(field), converted)
         return found

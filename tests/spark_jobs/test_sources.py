@@ -118,7 +118,7 @@ def test_schema_that_does_not_fit_lists_every_column(spark: SparkSession, tmp_pa
         run(spark, start(columns, files(tmp_path / "p")).output("id"))
     assert caught.value.exit_code == 11
     assert [(problem.code, problem.message.split(": ")[-1]) for problem in caught.value.problems] == [
-        ("DATA_002", "column 'id' is missing"),
+        ("DATA_002", "column 'id' is missing; the data have 'amount', 'n', 'ID'"),
         ("DATA_002", "column 'n' is string, declared as integer"),
         ("DATA_002", "column 'amount' is double, declared as decimal(18,2)"),
     ]
@@ -324,7 +324,7 @@ def test_kept_row_ids_that_repeat_in_whatever_case_are_an_error(spark: SparkSess
 )
 def test_kept_row_ids_that_are_no_uuid_of_version_7_are_an_error(spark: SparkSession, wrong: str) -> None:
     plan = start([("id", "string")], memory(["id", "_row_id"], ("a", wrong))).output("id", "_row_id")
-    with pytest.raises(JobError, match=r"DATA_003.*column '_row_id'.*is no UUID of version 7"):
+    with pytest.raises(JobError, match=r"DATA_003.*column '_row_id'.*is not a UUID of version 7"):
         run(spark, plan)
 
 

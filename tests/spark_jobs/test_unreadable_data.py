@@ -165,7 +165,7 @@ def test_replacement_character_that_parquet_holds_is_kept(spark: SparkSession, t
         ("ragged.csv", "id,note\na,1\nb,2,3\n", "DATA_003", "malformed record: b,2,3"),
         ("break.csv", 'id,note\na,"1\n2"\n', "DATA_003", "malformed record"),
         ("inch.csv", 'id,note\na,"5" pipe"\n', "DATA_003", "quotes are not closed or not doubled at: 5"),
-        ("empty.csv", "", "DATA_002", "column 'id' is missing"),
+        ("empty.csv", "", "DATA_002", "columns 'id', 'note' are missing; the data have no columns"),
         ("broken.json", "{oops\n", "DATA_003", "malformed record: Unexpected character"),
         ("half.csv.gz", gzip.compress(b"id,note\n" + b"a,1\n" * 99)[:-12], "DATA_001", "incomplete"),
         ("text.parquet", "no parquet at all", "DATA_001", "incomplete or of another format"),
@@ -387,7 +387,7 @@ def test_codec_that_spark_does_not_have_is_named(spark: SparkSession, tmp_path: 
     ("type_", "value", "options"),
     [
         ("date", "0000-01-31", {}),
-        ("date", "0000-01-31", {"dateFormat": "uuuu-MM-dd"}),
+        ("date", "0000-01-31", {"dateFormat": "yyyy-MM-dd"}),
         ("date", "+12026-01-31", {"dateFormat": "yyyyyy-MM-dd"}),
         ("timestamp", "0000-12-31T23:59:59Z", {}),
         ("timestamp", "0001-01-01T00:00:00+01:00", {}),
@@ -398,7 +398,7 @@ def test_codec_that_spark_does_not_have_is_named(spark: SparkSession, tmp_path: 
 def test_years_before_1_and_after_9999(
     spark: SparkSession, tmp_path: Path, type_: str, value: str, options: dict[str, str], format_: str
 ) -> None:
-    content = f"id,v\nx,0001-01-01\ny,{value}\n" if format_ == "csv" else f'{{"v": "{value}"}}\n'
+    content = f"id,v\nx,\ny,{value}\n" if format_ == "csv" else f'{{"v": "{value}"}}\n'
     path = write(tmp_path / f"a.{format_}", content)
     problem = find_problem(spark, read([("v", type_)], files(path, format_, options=options)))
     assert problem.code == "DATA_003"

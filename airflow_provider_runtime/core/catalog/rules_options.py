@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
+from spark_jobs.contract.jdbc_properties import find_refused_properties, is_permitted
 from spark_jobs.contract.options import moves_files, runs_code
 
 # What the job reads files with whatever is asked for, by the format; `files` are those of all formats.
@@ -16,14 +17,23 @@ STRICT: Mapping[str, Mapping[str, str]] = {
 SKIPS_VALUES = ("unescapedquotehandling", "SKIP_VALUE")
 
 
-def find_option_faults(options: Mapping[str, str], kind: str = "") -> Iterator[tuple[str, str, str]]:
-    """Return name, message and hint for each option that no reader or writer of this kind may have."""
+def find_option_faults(
+    options: Mapping[str, str], kind: str = "", is_secret: Callable[[str], bool] = lambda _: False
+) -> Iterator[tuple[str, str, str]]:
+    """Return name, message and hint for each option that no reader or writer of this kind may have.
+
+    Of secrets more is said elsewhere than that a connection does not have such a property.
+    """
     seen: dict[str, str] = {}
+    properties = find_refused_properties(options) if kind == "jdbc" else ()
+    refused = {found.option: found for found in properties if not is_secret(found.name)}
     for name, value in options.items():
         twin = seen.setdefault(name.lower(), name)
         if twin != name:
             yield name, f"options '{twin}' and '{name}' differ only in case", "Spark takes them for one: keep one"
-        elif runs_code(name, value):
+        elif name in refused:
+            yield name, refused[name].message, refused[name].hint
+        elif runs_code(name, value) and not (kind == "jdbc" and is_permitted(options, name)):
             message = f"option '{name}' is refused: it may hold a statement or name a class to be run"
             yield name, message, "remove it: Spark's own options, and those of drivers that are plain values, are taken"
         elif moves_files(name):

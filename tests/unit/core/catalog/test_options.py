@@ -65,7 +65,16 @@ def test_login_in_the_wrong_place_is_not_repeated(text: str) -> None:
 
 def test_strict_mode_may_be_named() -> None:
     assert not list(find_option_faults({"Mode": "failfast"}, "csv"))
-    assert not list(find_option_faults({"mode": "x"}, "jdbc"))
+    assert not list(find_option_faults({"mode": "x"}, "parquet"))
+
+
+def test_property_of_a_connection_that_is_not_listed_is_refused_with_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    url = "jdbc:postgresql://h/d?dnsResolver=x.Y"
+    ((option, message, hint),) = find_option_faults({"url": url, "fetchsize": "5"}, "jdbc")
+    assert (option, message.partition(":")[0]) == ("url", "the url's property 'dnsResolver' is refused")
+    assert hint.startswith("allowed are adaptiveFetch, ")
+    monkeypatch.setenv("AIRFLOW_RUNTIME_JDBC_PROPERTIES", "postgresql:dnsResolver")
+    assert not list(find_option_faults({"url": url}, "jdbc"))
 
 
 @pytest.mark.parametrize("kind", ["parquet", "orc", "csv", "json", "avro"])

@@ -196,14 +196,24 @@ def test_joins_that_wait_for_each_other_are_refused() -> None:
         {"url": "jdbc:snowflake://account.snowflakecomputing.com/?warehouse=w&db=books"},
         {"url": "jdbc:sap://db:30015/?databaseName=books"},
         {"url": "jdbc:teradata://db/DATABASE=books,CHARSET=UTF8"},
+        {"url": POSTGRES, "partitionColumn": "id", "user": "Ann.Bell"},
+    ],
+)
+def test_usual_options_of_databases_are_accepted(options: dict[str, str]) -> None:
+    check_plan(make_place(options=options))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
         {"fs.s3a.aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider"},
         {"fs.azure.account.oauth.provider.type": "org.apache.hadoop.fs.azurebfs.oauth2.ClientCredsTokenProvider"},
         {"compression": "zstd", "dateFormat": "dd.MM", "delimiter": ".", "fs.s3a.endpoint": "s3.example.com"},
-        {"partitionColumn": "id", "sep": ";", "multiLine": "true", "user": "Ann.Bell", "nullValue": "n.A"},
+        {"sep": ";", "multiLine": "true", "nullValue": "n.A"},
     ],
 )
-def test_usual_options_of_places_are_accepted(options: dict[str, str]) -> None:
-    check_plan(make_place(options=options))
+def test_usual_options_of_files_are_accepted(options: dict[str, str]) -> None:
+    check_plan(make_place(kind="files", format="csv", table=None, options=options))
 
 
 def test_databases_are_those_that_the_page_names() -> None:
