@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from spark_jobs.checks.evaluation import raise_failures
+from spark_jobs.comparison import Comparison
 from spark_jobs.contract.addresses import is_local
 from spark_jobs.contract.checks import describe_result
 from spark_jobs.contract.codes import EXIT_INFRASTRUCTURE
@@ -25,7 +26,7 @@ from spark_jobs.contract.report import Report
 from spark_jobs.contract.snapshot import MAX_SNAPSHOT_BYTES, Snapshot, UnreadableSnapshotError, parse_snapshot
 from spark_jobs.credentials import read_options
 from spark_jobs.errors import JobError, shorten
-from spark_jobs.report import make_error_reports, write_report
+from spark_jobs.report import make_error_reports, read_report, write_report
 from spark_jobs.rows.executor import execute
 from spark_jobs.sinks.publish import Publication
 from spark_jobs.spark.jvm import is_jvm_alive
@@ -56,8 +57,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if snapshot is None:
             snapshot = read_snapshot(options.snapshot, options.sha256, spark)
         kept_uri = None if options.report is None else make_failing_rows_uri(options.report)
+        earlier = read_report(options.earlier, spark) if options.earlier else None
         report = run_snapshot(
-            spark, snapshot, options.attempt, before_publish=require_submitter, failing_rows_uri=kept_uri
+            spark,
+            snapshot,
+            options.attempt,
+            before_publish=require_submitter,
+            failing_rows_uri=kept_uri,
+            earlier=earlier,
+            verify=options.verify,
         )
     except JobError as error:
         report = _make_failure(options.sha256, options.attempt, error, None)
@@ -78,11 +86,14 @@ def run_snapshot(
     progress: Progress | None = None,
     before_publish: Callable[[], None] | None = None,
     failing_rows_uri: str | None = None,
+    earlier: Report | None = None,
+    verify: bool = False,
 ) -> Report:
     """Execute a snapshot, check its outputs and publish them; whatever fails is told in the report.
 
     Rows that fail a check are kept in the folder `failing_rows_uri`. `before_publish` is called when all operations and
-    checks have succeeded; what it raises stops the publication.
+    checks have succeeded; what it raises stops the publication. `earlier` is the report of an execution of the same
+    snapshot: in what this one differs is told, and with `verify` refused.
     """
     say = progress or _print_line
 
@@ -94,6 +105,7 @@ def run_snapshot(
     operations: list[OperationReport] = []
     checks: tuple[CheckResult, ...] = ()
     sinks: Publication | None = None
+    comparison = Comparison(earlier, tell, verify=verify)
     try:
         configure_session(spark)
         sinks = Publication(spark, snapshot, attempt)
@@ -105,13 +117,14 @@ def run_snapshot(
             credentials=read_options,
             progress=_make_observer(operations, tell),
             failing_rows_uri=failing_rows_uri,
+            on_sources=comparison.compare_sources,
         )
         computed = time.monotonic()
         checks = executed.checks
         for check in checks:
             tell(describe_result(check))
         raise_failures(snapshot.plan.checks, checks)
-        outputs = sinks.publish(before_publish)
+        outputs = sinks.publish(before_publish, comparison.compare_rows)
         published = time.monotonic()
         for output in outputs:
             tell(f"published {output.rows} rows to {output.destination}")
@@ -125,6 +138,8 @@ def run_snapshot(
             outputs=outputs,
             checks=checks,
             rows_in=executed.rows_in,
+            sources=executed.sources,
+            differences=tuple(comparison.differences),
             timings={
                 "execute_seconds": round(computed - started - executed.check_seconds, 3),
                 **({"check_seconds": executed.check_seconds} if checks else {}),
@@ -139,7 +154,13 @@ def run_snapshot(
         tell(f"failed: {error}")
         failure_seconds = time.monotonic() - started
         failed = _make_failure(snapshot.sha256, attempt, error, snapshot, operations, failure_seconds)
-        return replace(failed, checks=checks, cut_short=sinks is not None and sinks.begun)
+        return replace(
+            failed,
+            checks=checks,
+            cut_short=sinks is not None and sinks.begun,
+            sources=comparison.sources,
+            differences=tuple(comparison.differences),
+        )
 
 
 def make_failing_rows_uri(report_uri: str) -> str:
@@ -161,6 +182,10 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--attempt", required=True, type=int, metavar="TOKEN", help="a number that grows with each attempt"
     )
+    parser.add_argument(
+        "--earlier", metavar="URI", help="the report of an earlier execution of the snapshot, to compare with"
+    )
+    parser.add_argument("--verify", action="store_true", help="publish nothing that differs from it")
     parser.add_argument("--report", metavar="URI", help="where the report is written")
     return parser.parse_args(arguments)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -48,6 +48,23 @@ class OutputReport:
     columns: tuple[str, ...]
     registered_dataset: str | None = None
     slice: SliceReport | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """What was read of a table: how many files, and what tells them from others; None where nobody can tell."""
+
+    table: str
+    dataset_id: str
+    version: int
+    files: int | None = None
+    bytes: int | None = None
+    fingerprint: str | None = None
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        return f"table '{self.table}' of dataset '{self.dataset_id}'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +114,9 @@ class Report:
     outputs: tuple[OutputReport, ...] = ()
     checks: tuple[CheckResult, ...] = ()
     rows_in: RowCount | None = None
+    sources: tuple[SourceReport, ...] = ()
+    differences: tuple[str, ...] = ()
+    """In what the sources and the rows differ from those of an earlier execution of the same snapshot."""
     timings: Mapping[str, float] = field(default_factory=dict)
     error: ErrorReport | None = None
     errors: tuple[ErrorReport, ...] = ()
@@ -120,3 +140,37 @@ class Report:
         """Tell whether it is the report of this attempt at this snapshot."""
         digests = [digest.removeprefix("sha256:") for digest in (self.snapshot_sha256, snapshot_sha256)]
         return digests[0] == digests[1] and self.attempt == attempt
+
+
+def list_source_differences(earlier: Iterable[SourceReport], now: Iterable[SourceReport]) -> tuple[str, ...]:
+    """Return in what sources are not those that an earlier execution of the same snapshot has read."""
+    known = {(found.dataset_id, found.version, found.table): found for found in earlier}
+    differences = []
+    for found in now:
+        before = known.get((found.dataset_id, found.version, found.table))
+        if before is None or None in (before.fingerprint, found.fingerprint):
+            continue
+        if before.fingerprint != found.fingerprint:
+            told = f"{found.name} is read from {_count(found)}, which are not those of the earlier execution"
+            differences.append(f"{told} ({_count(before)})")
+    return tuple(differences)
+
+
+def list_row_differences(earlier: Iterable[OutputReport], now: Iterable[OutputReport]) -> tuple[str, ...]:
+    """Return in what outputs do not have the rows that an earlier execution of the same snapshot has published."""
+    known = {found.seq: found for found in earlier}
+    differences = []
+    for found in now:
+        before = known.get(found.seq)
+        if before is None:
+            continue
+        contents = [output.slice.content if output.slice is not None else None for output in (before, found)]
+        if before.rows != found.rows:
+            differences.append(f"output {found.seq} has {found.rows} rows, {before.rows} in the earlier execution")
+        elif None not in contents and contents[0] != contents[1]:
+            differences.append(f"output {found.seq} has other files than in the earlier execution")
+    return tuple(differences)
+
+
+def _count(source: SourceReport) -> str:
+    return f"{source.files} files of {source.bytes} bytes"

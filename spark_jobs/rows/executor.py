@@ -27,7 +27,7 @@ from spark_jobs.contract.plan import (
     UpdateOperation,
     name_table,
 )
-from spark_jobs.contract.report import OperationReport
+from spark_jobs.contract.report import OperationReport, SourceReport
 from spark_jobs.contract.snapshot import Snapshot
 from spark_jobs.contract.sql import WORKING, quote_name
 from spark_jobs.errors import JobError, shorten
@@ -50,7 +50,14 @@ from spark_jobs.rows.system_columns import (
     pick_unchanging,
 )
 from spark_jobs.rows.working import Part, WorkingDataset, union
-from spark_jobs.sources import Credentials, LoadedTable, SourceContext, load_table, refuse_replaced_files
+from spark_jobs.sources import (
+    Credentials,
+    LoadedTable,
+    SourceContext,
+    load_table,
+    refuse_replaced_files,
+    report_sources,
+)
 from spark_jobs.sources.database_snapshots import DatabaseSnapshots
 from spark_jobs.sources.sizes import choose_join_strategy
 from spark_jobs.sources.splits import SPLIT_SETTING, spread_files
@@ -74,6 +81,7 @@ class ExecutionReport:
     rows_in: int | None
     checks: tuple[CheckResult, ...] = ()
     check_seconds: float = 0.0
+    sources: tuple[SourceReport, ...] = ()
 
 
 def refuse_credentials(reference: str) -> Mapping[str, str]:
@@ -89,13 +97,17 @@ def execute(
     credentials: Credentials = refuse_credentials,
     progress: Callable[[OperationReport], None] | None = None,
     failing_rows_uri: str | None = None,
+    on_sources: Callable[[tuple[SourceReport, ...]], None] | None = None,
 ) -> ExecutionReport:
     """Execute a snapshot's operations, stage its outputs and evaluate its checks; every failure is a JobError.
 
     Rows that fail a check are kept in the folder `failing_rows_uri`. That a check fails is no failure here.
+    `on_sources` is told what will be read before anything is computed; what it raises stops the run.
     """
     configure_session(spark)
-    execution = Execution(spark, snapshot, sinks, credentials, progress or (lambda _: None), failing_rows_uri)
+    execution = Execution(
+        spark, snapshot, sinks, credentials, progress or (lambda _: None), failing_rows_uri, on_sources
+    )
     try:
         return execution.run()
     except Exception as error:
@@ -115,12 +127,14 @@ class Execution:
         credentials: Credentials,
         progress: Callable[[OperationReport], None],
         failing_rows_uri: str | None = None,
+        on_sources: Callable[[tuple[SourceReport, ...]], None] | None = None,
     ) -> None:
         self._spark = spark
         self._snapshot = snapshot
         self._plan = snapshot.plan
         self._sinks = sinks
         self._progress = progress
+        self._on_sources = on_sources
         self._database_snapshots = DatabaseSnapshots(spark)
         self._sources = SourceContext(
             spark,
@@ -150,6 +164,9 @@ class Execution:
         """Execute all operations in order."""
         self._sinks.begin()
         self._load_tables()
+        sources = report_sources(self._loaded.values())
+        if self._on_sources is not None:
+            self._on_sources(sources)
         working = self._load_input()
         staging = Staging(self._spark, self._sinks, all(table.is_small for table in self._loaded.values()))
         for ordinal, operation in enumerate(self._plan.operations, start=1):
@@ -167,7 +184,7 @@ class Execution:
         seconds = round(time.monotonic() - begin, 3) if checks else 0.0
         for loaded in {id(loaded): loaded for loaded in self._loaded.values()}.values():
             refuse_replaced_files(self._sources, loaded)
-        return ExecutionReport(self._report(working), tuple(self._outputs), rows_in, checks, seconds)
+        return ExecutionReport(self._report(working), tuple(self._outputs), rows_in, checks, seconds, sources)
 
     def _evaluate_checks(self, rows_in: int | None) -> tuple[CheckResult, ...]:
         checks = self._plan.checks

@@ -85,10 +85,15 @@ class Publication:
         """Return in how many rows each column is NULL, where files say so."""
         return self._outputs[seq].count_nulls(columns)
 
-    def publish(self, before_swap: Callable[[], None] | None = None) -> tuple[OutputReport, ...]:
+    def publish(
+        self,
+        before_swap: Callable[[], None] | None = None,
+        verify: Callable[[tuple[OutputReport, ...]], None] | None = None,
+    ) -> tuple[OutputReport, ...]:
         """Let all outputs take the place of what was there; to be called when every operation has succeeded.
 
-        `before_swap` is called when all is ready, right before anything is seen; what it raises stops the publication.
+        `before_swap` is called when all is ready, right before anything is seen, and `verify` with what will be
+        published; what they raise stops the publication.
         """
         outputs = list(self._outputs.values())
         self.seal()
@@ -101,12 +106,15 @@ class Publication:
             output.check()
         for output in outputs:
             output.publish_slice()
+        reports = tuple(output.make_report() for output in outputs)
+        if verify is not None:
+            verify(reports)
         self.begun = True
         for output in outputs:
             output.publish()
         for output in outputs:
             output.clean()
-        return tuple(output.make_report() for output in outputs)
+        return reports
 
     def abandon(self) -> None:
         """Remove what this attempt has staged, as far as that can still be done."""

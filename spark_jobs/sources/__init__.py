@@ -4,8 +4,8 @@ What a source lacks of the system columns stays away here; `spark_jobs.rows.row_
 working dataset. All that does not fit is reported at once.
 """
 
-from spark_jobs.sources.loader import LoadedTable, load_table, refuse_replaced_files
+from spark_jobs.sources.loader import LoadedTable, load_table, refuse_replaced_files, report_sources
 from spark_jobs.sources.opening import SourceContext
 from spark_jobs.sources.raw_rows import Credentials
 
-__all__ = ["Credentials", "LoadedTable", "SourceContext", "load_table", "refuse_replaced_files"]
+__all__ = ["Credentials", "LoadedTable", "SourceContext", "load_table", "refuse_replaced_files", "report_sources"]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from spark_jobs.contract.fingerprints import take_fingerprint
 from spark_jobs.contract.plan import name_table
+from spark_jobs.contract.report import SourceReport
 from spark_jobs.contract.sql import quote_name, quote_text
 from spark_jobs.contract.system_columns import SYSTEM_TYPES
 from spark_jobs.errors import JobError, raise_sql
@@ -83,6 +86,21 @@ def load_table(context: SourceContext, table: Table) -> LoadedTable:
         kept=frozenset(name for rows in opened for name in rows.frame.columns) & SYSTEM_TYPES.keys(),
         opened=tuple(opened),
     )
+
+
+def report_sources(tables: Iterable[LoadedTable]) -> tuple[SourceReport, ...]:
+    """Return what was read, one report for each table of a dataset's version."""
+    opened: dict[tuple[str, str, int], list[RawRows]] = {}
+    for loaded in tables:
+        table = loaded.table
+        opened.setdefault((table.table, table.dataset_id, table.dataset_version), []).extend(loaded.opened)
+    reports = []
+    for key, places in opened.items():
+        known = all(rows.seen_files is not None for rows in places)
+        states = {file.state for rows in places for file in rows.seen_files or ()} if known else set()
+        counted = (len(states), sum(state.bytes for state in states), take_fingerprint(states)) if known else ()
+        reports.append(SourceReport(*key, *counted))
+    return tuple(reports)
 
 
 def refuse_replaced_files(context: SourceContext, loaded: LoadedTable) -> None:

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from airflow_provider_runtime.core.job_package import build_job_package
 from spark_jobs.contract.addresses import escape_pattern
+from spark_jobs.contract.fingerprints import FileState, take_fingerprint
 from spark_jobs.contract.snapshot import parse_snapshot
 from spark_jobs.errors import JobError
 from spark_jobs.run_project import run_snapshot
@@ -70,6 +71,46 @@ def test_run_snapshot_publishes_and_reports(spark: SparkSession, tmp_path: Path)
     ]
     assert any(line.startswith("operation 10 update") for line in lines)
     assert lines[-1] == "published 2 rows to lake/fx"
+
+
+def test_report_tells_what_was_read_and_in_what_it_differs_from_earlier(spark: SparkSession, tmp_path: Path) -> None:
+    source = tmp_path / "in"
+    source.mkdir()
+    (source / "a.csv").write_text("id,name\n1,a\n", encoding="utf-8")
+    plan = start(COLUMNS, files(source, "csv")).output("id", "name")
+    plan.operations[-1]["destination"] |= {"uri": f"file://{tmp_path}/out"}
+    snapshot, lines = plan.snapshot(), []
+    first = run_snapshot(spark, snapshot, 1, progress=lines.append)
+    (read,) = first.to_dict()["sources"]
+    state = FileState(f"file://{source}/a.csv", 12, (source / "a.csv").stat().st_mtime_ns // 1_000_000)
+    assert read == {
+        "table": "w",
+        "dataset_id": "in",
+        "version": 1,
+        "files": 1,
+        "bytes": 12,
+        "fingerprint": take_fingerprint([state]),
+    }
+    again = run_snapshot(spark, snapshot, 2, progress=lines.append, earlier=first, verify=True)
+    assert (again.status, again.sources, again.differences) == ("succeeded", first.sources, ())
+    (source / "b.csv").write_text("id,name\n2,b\n", encoding="utf-8")
+    told = (
+        "table 'w' of dataset 'in' is read from 2 files of 24 bytes, which are not those of the earlier execution "
+        "(1 files of 12 bytes)"
+    )
+    refused = run_snapshot(spark, snapshot, 3, progress=lines.append, earlier=first, verify=True)
+    assert refused.error is not None
+    assert (refused.status, refused.exit_code, refused.error.code, refused.error.message) == (
+        "failed",
+        11,
+        "DATA_004",
+        told,
+    )
+    assert read_names(spark, tmp_path / "out") == ["a"]
+    changed = run_snapshot(spark, snapshot, 4, progress=lines.append, earlier=first)
+    assert changed.differences == (told, "output 10 has 2 rows, 1 in the earlier execution")
+    assert f"differs: {told}" in lines
+    assert read_names(spark, tmp_path / "out") == ["a", "b"]
 
 
 def test_rows_staged_in_a_folder_whose_name_is_a_pattern_are_read_back(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,0 +1,44 @@
+"""Compares what a run reads and writes with an earlier execution of the same snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from spark_jobs.contract.report import (
+    OutputReport,
+    Report,
+    SourceReport,
+    list_row_differences,
+    list_source_differences,
+)
+from spark_jobs.errors import JobError, MarkedProblem
+
+
+class Comparison:
+    """In what a run differs from an earlier execution of its snapshot."""
+
+    def __init__(self, earlier: Report | None, tell: Callable[[str], None], *, verify: bool) -> None:
+        self._earlier = earlier
+        self._tell = tell
+        self._verify = verify
+        self.sources: tuple[SourceReport, ...] = ()
+        self.differences: list[str] = []
+
+    def compare_sources(self, sources: tuple[SourceReport, ...]) -> None:
+        """Remember what is read, and tell in what it is not what was read."""
+        self.sources = sources
+        if self._earlier is not None:
+            self._note(list_source_differences(self._earlier.sources, sources))
+
+    def compare_rows(self, outputs: tuple[OutputReport, ...]) -> None:
+        """Tell in what the rows are not those that were published."""
+        if self._earlier is not None:
+            self._note(list_row_differences(self._earlier.outputs, outputs))
+
+    def _note(self, differences: tuple[str, ...]) -> None:
+        self.differences += differences
+        for difference in differences:
+            self._tell(f"differs: {difference}")
+        if differences and self._verify:
+            hint = "resolve again if the new data are meant, or run without --verify"
+            raise JobError.of([MarkedProblem("DATA_004", difference, hint) for difference in differences])
