@@ -156,7 +156,7 @@ class Books:
                     {"name": "shop", "type": "string"},
                     {"name": "name", "type": "string"},
                     {"name": "amount", "type": "decimal", "precision": 18, "scale": 2},
-                    {"name": "usd", "type": "decimal", "precision": 38, "scale": 2},
+                    {"name": "usd", "type": "decimal", "precision": 32, "scale": 2},
                 ],
             },
         }
