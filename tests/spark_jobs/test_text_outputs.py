@@ -147,7 +147,7 @@ def test_json_has_every_column_in_every_object(spark: SparkSession, tmp_path: Pa
 def test_json_has_numbers_in_plain_digits(spark: SparkSession, tmp_path: Path) -> None:
     texts = ["0.0000001000", "-0.0000000001", "0", "12345678901234567890.1234567890", None]
     columns = (Column("n", "decimal(38,10)"), Column("m", "decimal(18,2)"))
-    output = make_output(tmp_path / "out", columns=columns, columns_after=columns)
+    output = make_output(tmp_path / "out", columns=columns)
     output = replace(output, destination=replace(output.destination, format="json"))
     frame = spark.createDataFrame([(text,) for text in texts], "t string").coalesce(1)
     frame = frame.selectExpr("CAST(t AS decimal(38,10)) n", "CAST(1.5 AS decimal(18,2)) m")

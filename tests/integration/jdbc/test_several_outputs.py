@@ -45,7 +45,7 @@ def test_table_that_refuses_its_rows_keeps_the_files_before_it_back(
     publication = Publication(spark, snapshot, 1)
     publication.begin()
     stage(publication, snapshot, [make_rows(spark, ["new"]), make_rows(spark, names, period=period)])
-    with pytest.raises(JobError, match=rf"OUTPUT_003.*{reason}"):
+    with pytest.raises(JobError, match=rf"(OUTPUT|DATA)_003.*{reason}"):
         publication.publish()
     assert not publication.begun
     assert not (tmp_path / "t").exists()
