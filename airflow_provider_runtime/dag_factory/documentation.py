@@ -16,13 +16,17 @@ def make_documentation(project: ProjectOutline) -> str:
         "",
         make_operations_table(project),
     ]
+    if project.checks:
+        lines += ["", make_checks_table(project)]
     return "\n".join(lines)
 
 
 def make_run_documentation(project: ProjectOutline) -> str:
     """Return the Markdown of the page of the task `run`."""
+    checks = f"\n\n{make_checks_table(project)}" if project.checks else ""
     return (
-        f"One Spark job does these operations, and publishes the outputs together:\n\n{make_operations_table(project)}"
+        "One Spark job does these operations, and publishes the outputs together:"
+        f"\n\n{make_operations_table(project)}{checks}"
     )
 
 
@@ -30,6 +34,17 @@ def make_operations_table(project: ProjectOutline) -> str:
     """Return a table of the operations."""
     head = ("| seq | operation | type | what it does |", "| ---: | --- | --- | --- |")
     return "\n".join([*head, *(_make_row(operation) for operation in project.operations)])
+
+
+def make_checks_table(project: ProjectOutline) -> str:
+    """Return a table of what must be true before anything is published."""
+    head = ("| check | of output | what must be true | if not |", "| --- | ---: | --- | --- |")
+    rows = [
+        f"| {_escape(check.name)} | {check.output} | {_escape(check.detail)} |"
+        f" {'nothing is published' if check.on_fail == 'block' else 'a warning'} |"
+        for check in project.checks
+    ]
+    return "\n".join([*head, *rows])
 
 
 def _make_row(operation: OperationOutline) -> str:

@@ -22,6 +22,7 @@ from airflow_provider_runtime.core.catalog.rules_airflow import check_airflow
 from airflow_provider_runtime.core.catalog.rules_secrets import hide_logins
 from airflow_provider_runtime.core.catalog.yaml_source import parse_bytes
 from airflow_provider_runtime.core.errors import Place, Problem
+from airflow_provider_runtime.core.model.check import Check, ComparedValue
 from airflow_provider_runtime.core.model.dataset import Dataset
 from airflow_provider_runtime.core.model.operation import (
     AggregateOperation,
@@ -49,6 +50,16 @@ class OperationOutline:
 
 
 @dataclass(frozen=True)
+class CheckOutline:
+    """A check as the DAG's page shows it."""
+
+    name: str
+    output: int
+    detail: str
+    on_fail: str
+
+
+@dataclass(frozen=True)
 class ProjectOutline:
     """A project as its DAG needs it."""
 
@@ -67,6 +78,7 @@ class ProjectOutline:
     file: str
     lines: dict[str, int]
     """The line of the project, by the empty text, and of the parts that a DAG may not agree with."""
+    checks: tuple[CheckOutline, ...] = ()
 
     @cached_property
     def settings(self) -> AirflowSettings:
@@ -154,7 +166,28 @@ def _outline_project(definition: Definition[Project]) -> ProjectOutline:
         airflow=json.loads(settings.model_dump_json(exclude_unset=True)),
         file=definition.file,
         lines={"": lines.pop("id"), **lines},
+        checks=tuple(_outline_check(check) for check in project.checks),
     )
+
+
+def _outline_check(check: Check) -> CheckOutline:
+    if check.rows is not None:
+        detail = f"{check.rows} for every row"
+    elif check.unique is not None:
+        detail = f"one row for each {', '.join(check.unique)}"
+    else:
+        detail = check.value or ""
+        if isinstance(check.equals, ComparedValue):
+            other = check.equals
+            place = f"output {other.output}" if other.output is not None else other.dataset_id or "the input"
+            detail += f" equals {other.input or other.value} of {place}"
+        elif check.equals is not None:
+            detail += f" equals {check.equals}"
+        elif check.between is not None:
+            detail += f" between {' and '.join(check.between)}"
+        elif check.change is not None:
+            detail += f" compared with {check.change.since.replace('_', ' ')}"
+    return CheckOutline(check.name, check.output, detail, check.on_fail)
 
 
 def _outline_operation(operation: Operation) -> OperationOutline:
@@ -209,4 +242,5 @@ def load_outline(data: Mapping[str, Any]) -> FileOutline:
 def _load_project(data: Mapping[str, Any]) -> ProjectOutline:
     operations: Iterable[Mapping[str, Any]] = data["operations"]
     loaded = tuple(OperationOutline(**{**entry, "reads": tuple(entry["reads"])}) for entry in operations)
-    return ProjectOutline(**{**data, "operations": loaded, "reads": tuple(data["reads"])})
+    checks = tuple(CheckOutline(**entry) for entry in data["checks"])
+    return ProjectOutline(**{**data, "operations": loaded, "checks": checks, "reads": tuple(data["reads"])})

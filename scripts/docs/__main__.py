@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import check_examples
 import errors
 import examples
 import functions
@@ -38,6 +39,7 @@ def make_pages() -> dict[Path, str]:
     pages = {DOCS / "yaml.md": reference.make_page(), DOCS / "errors.md": errors.make_page()}
     pages[DOCS / "expressions.md"] = fill(DOCS / "expressions.md", functions.make_block)
     pages[DOCS / "operations.md"] = fill(DOCS / "operations.md", examples.make_block)
+    pages[DOCS / "checks.md"] = fill(DOCS / "checks.md", check_examples.make_block)
     pages[ROOT / "spark_jobs" / "contract" / "callable_words.py"] = functions.make_job_module()
     return pages
 

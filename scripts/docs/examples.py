@@ -17,28 +17,31 @@ SHOWN = re.compile(r" *# begin\n(.*?) *# end\n", re.DOTALL)
 
 def make_block(name: str) -> str:
     """Return a generated block of docs/operations.md: the example of that name."""
-    scenario = _find_scenario(name)
-    sources = [f"`{entry.dataset}`:\n\n{_make_table(entry.rows or ())}" for entry in scenario.data]
+    scenario = find_scenario(FILE, name)
+    sources = [f"`{entry.dataset}`:\n\n{make_table(entry.rows or ())}" for entry in scenario.data]
     after = scenario.expect.outputs[0].rows or ()
-    parts = [f"```yaml\n{_find_yaml(name)}```", *sources, f"after it:\n\n{_make_table(after)}"]
+    parts = [f"```yaml\n{find_yaml(FILE, name)}```", *sources, f"after it:\n\n{make_table(after)}"]
     return "\n" + "\n\n".join(parts) + "\n"
 
 
-def _find_scenario(name: str) -> Scenario:
-    found = next(loaded for loaded in load_scenarios([FILE]) if loaded.name == name)
+def find_scenario(file: Path, name: str) -> Scenario:
+    """Return the scenario of a name."""
+    found = next(loaded for loaded in load_scenarios([file]) if loaded.name == name)
     assert found.scenario is not None, found.problems
     return found.scenario
 
 
-def _find_yaml(name: str) -> str:
-    documents = FILE.read_text("utf-8").split("---\n")
+def find_yaml(file: Path, name: str) -> str:
+    """Return the part of a scenario that is shown."""
+    documents = file.read_text("utf-8").split("---\n")
     document = next(text for text in documents if re.search(rf"^scenario: {name}$", text, re.MULTILINE))
     shown = SHOWN.search(document)
     assert shown is not None
     return dedent(shown[1])
 
 
-def _make_table(rows: Sequence[Mapping[str, Any]]) -> str:
+def make_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as a table of Markdown."""
     columns = list(rows[0])
     lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
     lines += [f"| {' | '.join(_show(row.get(column)) for column in columns)} |" for row in rows]

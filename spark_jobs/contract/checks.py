@@ -181,7 +181,8 @@ class CheckResult:
 
 def show_result(result: CheckResult) -> dict[str, Any]:
     """Return a result as users see it in reports."""
-    return {name: value for name, value in asdict(result).items() if name != "recorded"}
+    shown = {name: value for name, value in asdict(result).items() if name != "recorded"}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in shown.items()}
 
 
 def describe_result(result: CheckResult) -> str:

@@ -10,6 +10,7 @@ from typing import TypedDict
 from airflow_provider_runtime.core.planning.check.checked import CheckedOperation, CheckedProject, WorkingColumn
 from airflow_provider_runtime.core.planning.check.validation import load_checked_project
 from airflow_provider_runtime.core.planning.check.warnings import list_project_warnings
+from airflow_provider_runtime.core.planning.snapshot.check_explanation import CheckDocument, explain_checks
 from airflow_provider_runtime.core.planning.snapshot.compile import (
     CompiledOperations,
     compile_operations,
@@ -75,6 +76,7 @@ class Explanation(TypedDict):
     tables: list[TableDocument]
     schema: list[ColumnDocument]
     operations: list[OperationDocument]
+    checks: list[CheckDocument]
     errors: list[ProblemDocument]
     """Warnings: what is legal and nearly always wrong."""
 
@@ -83,7 +85,8 @@ def explain_project(root: Path, reference: str, period: str | None = None) -> Ex
     """Explain a project of a catalog folder; raise its problems if it has any."""
     checked = load_checked_project(root, reference)
     timestamp = _find_timestamp(checked, period)
-    return make_explanation(checked, compile_operations(checked, run_timestamp=timestamp), period)
+    compiled = compile_operations(checked, run_timestamp=timestamp)
+    return make_explanation(checked, compiled, period, run_timestamp=timestamp)
 
 
 def _find_timestamp(checked: CheckedProject, period: str | None) -> datetime:
@@ -100,12 +103,16 @@ def _find_timestamp(checked: CheckedProject, period: str | None) -> datetime:
     return get_moment_after(found)
 
 
-def make_explanation(checked: CheckedProject, compiled: CompiledOperations, period: str | None = None) -> Explanation:
+def make_explanation(
+    checked: CheckedProject, compiled: CompiledOperations, period: str | None = None, *, run_timestamp: datetime
+) -> Explanation:
     """Explain a checked and compiled project."""
     befores = [checked.input_columns, *(operation.columns_after for operation in checked.operations)]
     lineage = trace_lineage("input", make_plan_columns(checked.input_columns), compiled.operations)
     operations = zip(checked.operations, compiled.operations, lineage, befores[:-1], strict=True)
     names = {use.key: f"{use.dataset.model.name}.{use.table.name}" for use in checked.tables}
+    compiled_checks, checks = explain_checks(checked, lineage, names, run_timestamp)
+    used = compiled.used_tables | compiled_checks.used_tables
     return Explanation(
         project=checked.definition.model.name,
         version=checked.definition.model.version,
@@ -121,13 +128,14 @@ def make_explanation(checked: CheckedProject, compiled: CompiledOperations, peri
                 temporal_mode=use.table.temporal_mode,
             )
             for use in checked.tables
-            if use.key in compiled.used_tables
+            if use.key in used
         ],
         schema=_make_columns(checked.input_columns),
         operations=[
             _make_operation(plan, operation, found, names, strip_marks(write_statement(plan, before)))
             for operation, plan, found, before in operations
         ],
+        checks=checks,
         errors=[problem_to_json(warning) for warning in list_project_warnings(checked)],
     )
 
@@ -223,6 +231,7 @@ def render_text(explanation: Explanation) -> str:
     for operation in explanation["operations"]:
         blocks.append(_describe_operation(operation, before))
         before = {column["name"]: column["type"] for column in operation["schema"]}
+    blocks += [_describe_check(check) for check in explanation["checks"]]
     blocks += [_describe_warning(warning) for warning in explanation["errors"]]
     return "\n\n".join(blocks)
 
@@ -232,6 +241,18 @@ def _describe_warning(warning: ProblemDocument) -> str:
     return (
         f"{warning['code']} {warning['message']}\n  --> {warning['file']}:{warning['line']}:{warning['column']}{hint}"
     )
+
+
+def _describe_check(check: CheckDocument) -> str:
+    fails = "blocks" if check["on_fail"] == "block" else "warns"
+    lines = [f"check '{check['name']}' on output {check['output']}, {fails}"]
+    if check["is_proven"]:
+        lines.append("  the operations make sure of it: nothing is read")
+    for sql in check["spark_sql"]:
+        lines += [f"  | {line}" for line in sql.splitlines()]
+    if check["lineage"]:
+        lines.append(f"  rests on {', '.join(check['lineage'])}")
+    return "\n".join(lines)
 
 
 def _describe_table(table: TableDocument) -> str:

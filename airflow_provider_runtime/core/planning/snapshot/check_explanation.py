@@ -1,0 +1,100 @@
+"""Checks explained: the queries that find what they need, and the input columns that these rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import TypedDict
+
+from airflow_provider_runtime.core.expr.checker import Checked
+from airflow_provider_runtime.core.planning.check.checked import CheckedCheck, CheckedProject, CheckedValue
+from airflow_provider_runtime.core.planning.snapshot.compile_checks import CompiledChecks, compile_checks
+from airflow_provider_runtime.core.planning.snapshot.lineage import ColumnLineage, OperationLineage, SourceColumn
+from spark_jobs.contract import checks as planned
+from spark_jobs.contract.sql import quote_name, strip_marks
+
+
+class CheckDocument(TypedDict):
+    """One check, explained."""
+
+    name: str
+    kind: str
+    output: int
+    on_fail: str
+    is_proven: bool
+    spark_sql: list[str]
+    lineage: list[str]
+
+
+def explain_checks(
+    checked: CheckedProject, lineage: Iterable[OperationLineage], names: Mapping[str, str], run_timestamp: datetime
+) -> tuple[CompiledChecks, list[CheckDocument]]:
+    """Explain the checks of a project without errors; `names` are those of its tables, by key."""
+    compiled = compile_checks(checked, run_timestamp=run_timestamp)
+    columns = {found.seq: found.columns for found in lineage}
+    documents = [
+        CheckDocument(
+            name=check.name,
+            kind=check.kind,
+            output=check.output,
+            on_fail=check.on_fail,
+            is_proven=check.is_proven,
+            spark_sql=[strip_marks(sql) for sql in _list_statements(check)],
+            lineage=sorted({f"{names[found.table]}.{found.column}" for found in _trace(source, checked, columns)}),
+        )
+        for check, source in zip(compiled.checks, checked.checks, strict=True)
+    ]
+    return compiled, documents
+
+
+def _list_statements(check: planned.Check) -> Iterator[str]:
+    """Yield the queries of a check; all totals of the same rows are read together."""
+    if check.is_proven:
+        return
+    rows = f"FROM `output {check.output}` AS `@w`"
+    where = f"\nWHERE {check.where}" if check.where is not None else ""
+    if check.condition is not None:
+        looked = f"({check.where}) AND " if check.where is not None else ""
+        yield f"SELECT *\n{rows}\nWHERE {looked}({check.condition}) IS NOT TRUE"
+    if check.unique:
+        names = ", ".join(f"`@w`.{quote_name(name)}" for name in check.unique)
+        yield f"SELECT {names}, count(1)\n{rows}{where}\nGROUP BY {names}\nHAVING count(1) > 1"
+    for side in check.values:
+        yield _write_value(check, side)
+
+
+def _write_value(check: planned.Check, side: planned.CheckedValue) -> str:
+    place = f"output {side.output}" if side.output is not None else side.table or "input"
+    keys = [f"`@w`.{quote_name(key.name)}" for key in check.group_by]
+    lines = [f"SELECT {', '.join([*keys, side.sql])}", f"FROM `{place}` AS `@w`"]
+    if keys:
+        lines += [f"WHERE {side.where}"] if side.where is not None else []
+        lines.append(f"GROUP BY {', '.join(keys)}")
+    return "\n".join(lines)
+
+
+def _trace(
+    check: CheckedCheck, checked: CheckedProject, columns: Mapping[int, Mapping[str, ColumnLineage]]
+) -> Iterator[SourceColumn]:
+    """Yield the source columns whose values a check reads."""
+    own = columns.get(check.output, {})
+    for name in (*check.unique, *_list_columns(check.rows, check.where), *(key for key, _ in check.group_by)):
+        yield from own.get(name, ColumnLineage()).sources
+    for side in check.values:
+        for name in _list_columns(side.value, side.where):
+            yield from _find_sources(side, name, checked, columns)
+
+
+def _find_sources(
+    side: CheckedValue, name: str, checked: CheckedProject, columns: Mapping[int, Mapping[str, ColumnLineage]]
+) -> frozenset[SourceColumn]:
+    if side.output is not None:
+        return columns.get(side.output, {}).get(name, ColumnLineage()).sources
+    table = side.table or checked.input
+    if table is None or name not in {column.name for column in table.table.columns}:
+        return frozenset()
+    return frozenset({SourceColumn(table.key, name)})
+
+
+def _list_columns(*expressions: Checked | None) -> list[str]:
+    return [column for expression in expressions if expression is not None for _, column in expression.columns]

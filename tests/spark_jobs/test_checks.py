@@ -1,0 +1,251 @@
+"""Checks from YAML to published files: what blocks, what warns, what is kept, and what later runs compare with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from airflow_provider_runtime.cli.local_run import LocalRunner, RunResult
+from airflow_provider_runtime.core.catalog.loader import load_catalog
+from airflow_provider_runtime.core.planning.snapshot.builder import build_snapshot
+from airflow_provider_runtime.core.registry.memory import MemoryRegistry
+from spark_jobs.checks import rows_read
+from spark_jobs.contract.addresses import escape_pattern
+from spark_jobs.contract.snapshot import Snapshot
+
+pytestmark = pytest.mark.spark
+
+CATALOG = """
+datasource: {{id: lake, type: csv, path_prefix: ../data, options: {{header: "true"}}}}
+---
+datasource: {{id: out, type: {format}, path_prefix: ../out}}
+---
+resolver:
+  id: lake
+  version: 1
+  is_default: true
+  rules:
+    - name: monthly
+      strategy: {{type: path, datasource_id: lake, path: "{{{{table_name}}}}/{{{{identifier}}}}.csv"}}
+---
+dataset:
+  id: ledger
+  name: Ledger
+  version: 1
+  main_table:
+    name: ledger
+    temporal_mode: period
+    columns:
+      - {{name: journal, type: string}}
+      - {{name: currency, type: string}}
+      - {{name: amount, type: decimal, precision: 18, scale: 2}}
+---
+project:
+  id: close
+  name: close
+  version: {version}
+  input_dataset_id: ledger
+{more}
+  operations:
+    - {{seq: 10, name: Double, type: update, arguments: {{assignments: [{{column: doubled, expression: amount * 2}}]}}}}
+    - {{seq: 20, name: Lines, type: output, arguments: {{destination: {{datasource_id: out, path: lines}}{key}}}}}
+    - {{seq: 30, name: Copy, type: output, arguments: {{destination: {{datasource_id: out, path: copy}}}}}}
+  checks:
+{checks}
+"""
+RIGHT = "J1,EUR,10.00\nJ2,USD,5.50\nJ3,,-1.25\n"
+
+
+@dataclass
+class Books:
+    """A catalog with one project, its data, and a registry that remembers."""
+
+    spark: SparkSession
+    folder: Path
+    registry: MemoryRegistry = field(default_factory=MemoryRegistry)
+    lines: list[str] = field(default_factory=list)
+    version: int = 0
+
+    def define(self, *checks: str, format: str = "parquet", key: str = "", more: str = "") -> None:
+        self.version += 1
+        listed = "\n".join(f"    - {check}" for check in checks)
+        text = CATALOG.format(checks=listed, format=format, version=self.version, key=key, more=more)
+        (self.folder / "catalog").mkdir(exist_ok=True)
+        (self.folder / "catalog" / "books.yaml").write_text(text)
+
+    def write(self, period: str, rows: str) -> None:
+        folder = self.folder / "data" / "ledger"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{period}.csv").write_text("journal,currency,amount\n" + rows)
+
+    def resolve(self, period: str = "2026-01") -> Snapshot:
+        loaded = load_catalog(self.folder / "catalog")
+        return build_snapshot(loaded, "close", period, registry=self.registry)
+
+    def run(self, period: str = "2026-01") -> RunResult:
+        runner = LocalRunner(self.registry, lambda: self.spark, self.lines.append, report=self.folder / "report.json")
+        return runner.execute(self.resolve(period), f"file://{self.folder}/snapshot.json")
+
+    def list_published(self) -> list[str]:
+        return sorted(
+            str(path.parent.relative_to(self.folder / "out")) for path in self.folder.glob("out/*/period=*/*")
+        )
+
+
+@pytest.fixture
+def books(spark: SparkSession, tmp_path: Path) -> Books:
+    made = Books(spark, tmp_path)
+    made.write("2026-01", RIGHT)
+    return made
+
+
+def get_check(result: RunResult, name: str) -> dict[str, Any]:
+    return next(check for check in result.report["checks"] if check["name"] == name)
+
+
+def test_blocking_failures_publish_nothing_and_are_all_told(books: Books) -> None:
+    books.define(
+        "{name: positive, output: 20, rows: amount > 0}",
+        "{name: other output, output: 30, value: SUM(doubled), equals: {output: 20, value: SUM(amount)}}",
+        "{name: fine, output: 30, value: COUNT(*), equals: {input: COUNT(*)}}",
+        "{name: watched, output: 30, value: COUNT(*), equals: 4, on_fail: warn}",
+    )
+    result = books.run()
+    assert books.list_published() == []
+    assert [(problem.code, problem.location.field) for problem in result.problems] == [
+        ("CHECK_001", "checks[0]"),
+        ("CHECK_001", "checks[1]"),
+    ]
+    assert "Check 'positive' failed: 1 of 3 rows does not satisfy amount > 0" in result.problems[0].message
+    assert "amount = -1.25" in result.problems[0].message
+    assert "28.50, expected 14.25 (SUM(amount) of output 20), difference 14.25" in result.problems[1].message
+    statuses = {check["name"]: check["status"] for check in result.report["checks"]}
+    assert statuses == {"positive": "failed", "other output": "failed", "fine": "passed", "watched": "warned"}
+    (run,) = books.registry.list_runs()
+    assert run.status == "failed"
+    assert [check["status"] for check in (run.report or {})["checks"]] == ["failed", "failed", "passed", "warned"]
+
+
+def test_failing_rows_are_kept_beside_the_report_and_shown(books: Books) -> None:
+    books.write("2026-01", "".join(f"J{number},EUR,-1\n" for number in range(1200)) + RIGHT)
+    books.define("{name: positive, output: 20, rows: amount > 0, on_fail: warn}")
+    check = get_check(books.run(), "positive")
+    assert (check["status"], check["rows"], check["failing_rows"]) == ("warned", 1203, 1201)
+    assert len(check["sample"]) == 10
+    assert check["sample"][0]["amount"] == "-1.00"
+    assert check["failing_rows_uri"].startswith(f"file://{books.folder}/report.failing-rows/2026-01/")
+    assert books.spark.read.parquet(escape_pattern(check["failing_rows_uri"])).count() == 1000
+    assert books.list_published()
+
+
+def test_failing_rows_are_neither_kept_nor_shown_when_the_project_says_so(books: Books) -> None:
+    books.define("{name: positive, output: 20, rows: amount > 0}", more="  keep_failing_rows: false")
+    result = books.run()
+    check = get_check(result, "positive")
+    assert (check["failing_rows"], check["sample"], check["failing_rows_uri"]) == (1, [], None)
+    assert not list(books.folder.glob("report.failing-rows*"))
+    assert "example" not in result.problems[0].message
+
+
+@pytest.mark.parametrize("format", ["csv", "json", "orc"])
+def test_outputs_of_every_format_are_checked_on_typed_rows(books: Books, format: str) -> None:
+    books.define(
+        "{name: nothing lost, output: 20, value: SUM(amount), equals: {input: SUM(amount)}}",
+        "{name: currencies, output: 20, rows: currency IS NOT NULL, on_fail: warn}",
+        "{name: one row a journal, output: 20, unique: [journal]}",
+        format=format,
+    )
+    result = books.run()
+    assert result.succeeded, result.problems
+    assert [check["status"] for check in result.report["checks"]] == ["passed", "warned", "passed"]
+    assert get_check(result, "nothing lost")["value"] == "14.25"
+    assert sorted({place.split("/")[0] for place in books.list_published()}) == ["copy", "lines"]
+
+
+def test_override_lets_a_check_pass_until_it_is_withdrawn(books: Books) -> None:
+    books.define("{name: positive, output: 20, rows: amount > 0}")
+    books.registry.add_override("close", "2026-01", "positive", who="ann", reason="a reversal")
+    books.registry.add_override("close", "2026-02", "other", who="ann", reason="another period")
+    snapshot = books.resolve()
+    assert [(entry.check, entry.who, entry.reason) for entry in snapshot.overrides] == [
+        ("positive", "ann", "a reversal")
+    ]
+    result = books.run()
+    assert (result.succeeded, get_check(result, "positive")["status"]) == (True, "overridden")
+    books.registry.withdraw_override("close", "2026-01", "positive", who="bob")
+    again = books.run()
+    assert (again.succeeded, get_check(again, "positive")["status"]) == (False, "failed")
+
+
+def test_change_compares_with_what_was_published_before(books: Books) -> None:
+    checks = (
+        "{name: jump, output: 20, value: SUM(amount), change: {from: -20%, to: 20%}}",
+        "{name: by currency, output: 20, group_by: [currency], value: SUM(amount), change: {from: -20%}}",
+        "{name: again, output: 20, value: COUNT(*), change: {from: 0, to: 0, since: last_publication}, on_fail: warn}",
+    )
+    books.define(*checks)
+    first = books.run("2026-01")
+    assert [check["status"] for check in first.report["checks"]] == ["no_baseline"] * 3
+    assert "recorded" not in first.report["checks"][1]
+    books.write("2026-02", RIGHT.replace("10.00", "12.85"))
+    second = books.run("2026-02")
+    assert [check["status"] for check in second.report["checks"]] == ["passed", "passed", "no_baseline"]
+    assert (get_check(second, "jump")["expected"], get_check(second, "jump")["difference"]) == ("14.25", "2.85")
+    books.write("2026-02", RIGHT.replace("10.00", "12.86").replace("5.50", "0.50") + "J4,GBP,5.00\n")
+    third = books.run("2026-02")
+    assert [check["status"] for check in third.report["checks"]] == ["failed", "failed", "warned"]
+    groups = {group["key"]["currency"]: group["status"] for group in get_check(third, "by currency")["groups"]}
+    assert groups == {None: "passed", "EUR": "passed", "USD": "failed", "GBP": "failed"}
+    assert "it was 14.25 in 2026-01, allowed is a change from -20% to 20%" in third.problems[0].message
+
+
+def test_key_of_an_output_blocks_rows_that_stand_twice(books: Books) -> None:
+    books.write("2026-01", RIGHT + "J1,EUR,10.00\n")
+    books.define("{name: total, output: 20, value: SUM(amount)}", key=", key: [journal]")
+    result = books.run()
+    check = get_check(result, "key of output 20")
+    assert (check["status"], check["failing_rows"]) == ("failed", 2)
+    assert {row["journal"] for row in check["sample"]} == {"J1"}
+    assert books.list_published() == []
+
+
+@pytest.mark.parametrize("most", [1000, 1])
+def test_groups_are_compared_alike_by_driver_and_by_spark(
+    books: Books, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    build = rows_read.GroupTotals.__init__
+    monkeypatch.setattr(rows_read.GroupTotals, "__init__", lambda self, open: build(self, open, most))
+    by = "output: 20, group_by: [currency], value: SUM(amount), on_fail: warn"
+    other = "{input: SUM(amount), where: 'amount > 0'}"
+    books.define(
+        f"{{name: constant, {by}, equals: 10}}",
+        f"{{name: near, {by}, equals: 10, tolerance: 4.5}}",
+        f"{{name: between, {by}, between: [-1.25, 9.999]}}",
+        f"{{name: other, {by}, equals: {other}}}",
+        f"{{name: absolute, {by}, equals: {other}, tolerance: 0.01}}",
+        f"{{name: percent, {by}, equals: {other}, tolerance: '5%'}}",
+        f"{{name: twice, {by}, equals: {{input: SUM(amount * 2)}}, tolerance: '50%'}}",
+        "{name: recorded, output: 20, group_by: [currency], value: SUM(amount)}",
+        "{name: text, output: 20, group_by: [currency], value: MAX_AGG(journal), equals: {input: MAX_AGG(journal)}}",
+    )
+    found = {
+        check["name"]: (check["status"], check["rows"], [(g["key"]["currency"], g["status"]) for g in check["groups"]])
+        for check in books.run().report["checks"]
+    }
+    passed = [(None, "passed"), ("EUR", "passed"), ("USD", "passed")]
+    other_failed = [(None, "warned"), ("EUR", "passed"), ("USD", "passed")]
+    assert found == {
+        "constant": ("warned", 3, [(None, "warned"), ("USD", "warned"), ("EUR", "passed")]),
+        "near": ("warned", 3, [(None, "warned"), ("EUR", "passed"), ("USD", "passed")]),
+        "between": ("warned", 3, [("EUR", "warned"), (None, "passed"), ("USD", "passed")]),
+        "other": ("warned", 3, other_failed),
+        "absolute": ("warned", 3, other_failed),
+        "percent": ("warned", 3, other_failed),
+        "twice": ("passed", 3, passed),
+        "recorded": ("recorded", 3, [(None, "recorded"), ("EUR", "recorded"), ("USD", "recorded")]),
+        "text": ("passed", 3, passed),
+    }
