@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 
 from tests.reference import expressions as x
+from tests.reference.checks import CheckGenerator, Expected, Rows
 from tests.reference.engine import Join, ManyMatches, Record, Run, Table, Working
 from tests.reference.expressions import Expr, Kind
 
@@ -48,12 +49,15 @@ class RandomProject:
     outputs: dict[int, list[Record]] = field(default_factory=dict)
     output_columns: dict[int, list[str]] = field(default_factory=dict)
     fails_with: str | None = None
+    checks: list[dict[str, object]] = field(default_factory=list)
+    results: list[Expected] = field(default_factory=list)
 
     def scenario(self) -> dict[str, object]:
         """The scenario document of this project, with the reference's rows as what is expected."""
+        fails_with = "CHECK_001" if any(result.status == "failed" for result in self.results) else self.fails_with
         expect: dict[str, object] = (
-            {"error": {"code": self.fails_with}}
-            if self.fails_with
+            {"error": {"code": fails_with}}
+            if fails_with
             else {
                 "outputs": [
                     {
@@ -66,6 +70,8 @@ class RandomProject:
                 ]
             }
         )
+        if self.results:
+            expect["checks"] = [result.to_yaml() for result in self.results]
         return {
             "scenario": f"random project {self.seed}",
             "run": {"project": "random", "period": RUN.period},
@@ -78,6 +84,7 @@ class RandomProject:
                     "input_dataset_id": "ledger",
                     "selectors": self.selectors,
                     "operations": self.operations,
+                    "checks": self.checks,
                 }
             ],
             "data": self.data,
@@ -107,6 +114,7 @@ class Generator:
         self._make_tables()
         working = Working(self.tables["ledger"], RUN, {"team": (self.tables["teams"], "region", "code")})
         working.load()
+        loaded = [dict(row) for row in working.rows]
         self.scope: dict[str, Kind] = {name: kind_of(kind) for name, kind in working.table.columns.items()}
         self.new: set[str] = set()
         try:
@@ -122,12 +130,28 @@ class Generator:
                 self._update(seq + 1, working)
                 seq += 1
             self._output(seq + 1, working)
+            self._check(loaded)
         except ManyMatches:
             self.project.fails_with = "JOIN_010"
             # What follows does not matter to the reference, but the project needs an output to be whole.
             self._write_output(10_000, None, False, None)
         self.random.shuffle(self.project.operations)
         return self.project
+
+    def _check(self, loaded: list[Record]) -> None:
+        outputs = {
+            seq: self._describe({"output": seq}, rows, self.project.output_columns[seq])
+            for seq, rows in self.project.outputs.items()
+        }
+        source = self._describe({"input": ""}, loaded, list(self.tables["ledger"].columns))
+        checks = CheckGenerator(self.project.seed, outputs, source)
+        checks.generate(checks.random.randint(0, 5))
+        self.project.checks, self.project.results = checks.checks, checks.expected
+
+    def _describe(self, named: dict[str, object], rows: list[Record], columns: list[str]) -> Rows:
+        kinds = {name: self.scope[name].name for name in columns if name in self.scope}
+        numbers = [name for name, kind in kinds.items() if kind == "number"]
+        return Rows(named, rows, numbers, [name for name, kind in kinds.items() if kind == "string"])
 
     # Data
 
