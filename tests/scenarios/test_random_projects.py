@@ -20,7 +20,7 @@ from spark_jobs.sinks.memory import MemorySinks
 from spark_jobs.sinks.protocol import StagedOutput
 from tests.reference.projects import Generator
 
-SEEDS_IN_TEST = 60
+SEEDS_IN_TEST = 16
 SEEDS_IN_CHAOS = 1000
 pytestmark = pytest.mark.spark
 
@@ -42,12 +42,9 @@ def check_seed(seed: int, runner: ScenarioRunner, folder: Path) -> bool:
     return True
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS_IN_TEST, 10))
-def test_ten_random_projects_agree_with_the_reference(
-    first: int, scenario_runner: ScenarioRunner, tmp_path: Path
-) -> None:
-    compared = [check_seed(seed, scenario_runner, tmp_path) for seed in range(first, first + 10)]
-    assert sum(compared) >= 7
+@pytest.mark.parametrize("first", range(0, SEEDS_IN_TEST, 8))
+def test_random_projects_agree_with_the_reference(first: int, scenario_runner: ScenarioRunner, tmp_path: Path) -> None:
+    assert sum(check_seed(seed, scenario_runner, tmp_path) for seed in range(first, first + 8)) >= 5
 
 
 class FileSinks(MemorySinks):
@@ -74,18 +71,24 @@ class FileSinks(MemorySinks):
 
 
 @pytest.mark.parametrize(("readers", "deepest"), [(3, 60), (2, 3)])
+@pytest.mark.parametrize("count", [5, pytest.param(60, marks=pytest.mark.chaos)])
 def test_rows_that_are_put_at_rest_on_the_way_are_the_same(
-    readers: int, deepest: int, scenario_runner: ScenarioRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    count: int,
+    readers: int,
+    deepest: int,
+    scenario_runner: ScenarioRunner,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(executor, "Staging", lambda spark, sinks, _: staging.Staging(spark, sinks, is_small=False))
     monkeypatch.setattr(staging, "READERS_WORTH_A_COPY", readers)
     monkeypatch.setattr(staging, "DEEPEST_PLAN", deepest)
     monkeypatch.setattr(memory, "MemorySinks", FileSinks)
     compared = []
-    for seed in range(200, 220):
+    for seed in range(200, 200 + count):
         monkeypatch.setattr(FileSinks, "folder", tmp_path / f"{seed}")
         compared.append(check_seed(seed, scenario_runner, tmp_path))
-    assert sum(compared) >= 14
+    assert sum(compared) >= 0.6 * count
 
 
 @pytest.mark.chaos

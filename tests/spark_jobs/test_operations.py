@@ -261,10 +261,11 @@ def test_operations_over_earlier_joins_filter_and_join_again(spark: SparkSession
     assert result.affected() == [3, 1, 2, 4]
 
 
-def test_project_of_a_thousand_operations_runs(spark: SparkSession) -> None:
+@pytest.mark.parametrize("count", [150, pytest.param(1000, marks=pytest.mark.chaos)])
+def test_project_of_many_operations_runs(spark: SparkSession, count: int) -> None:
     plan = start([("id", "bigint"), ("n", "bigint")], memory(["id", "n"], ("1", "0"), ("2", "5")))
-    for _ in range(999):
+    for _ in range(count - 1):
         plan.update(("n", "bigint", "`@w`.`n` + 1"), where="`@w`.`id` = 1")
     result = run(spark, plan.output("id", "n"))
-    assert result.rows(10000) == [(1, 999), (2, 5)]
+    assert result.rows(10 * count) == [(1, count - 1), (2, 5)]
     assert {item.rows_affected for item in result.report.operations} == {1, 2}

@@ -3,8 +3,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_provider_runtime.core.job_package import build_job_package
+from spark_jobs import run_project
 from spark_jobs.contract.addresses import escape_pattern
 from spark_jobs.contract.fingerprints import FileState, take_fingerprint
 from spark_jobs.contract.snapshot import parse_snapshot
@@ -226,7 +229,11 @@ def test_job_called_wrongly_ends_with_usage(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("step", "number", "published"),
-    [("exchange", 1, []), ("exchange", 2, ["fx"]), ("write_bytes", 1, ["fx", "fy"])],
+    [
+        pytest.param("exchange", 1, [], marks=pytest.mark.chaos),
+        ("exchange", 2, ["fx"]),
+        pytest.param("write_bytes", 1, ["fx", "fy"], marks=pytest.mark.chaos),
+    ],
 )
 def test_driver_killed_while_it_publishes_is_completed_by_the_retry(
     spark: SparkSession, tmp_path: Path, step: str, number: int, published: list[str]
@@ -249,20 +256,33 @@ def test_driver_killed_while_it_publishes_is_completed_by_the_retry(
     assert visible == ["fx", "fy"]
 
 
-def test_driver_whose_submitter_was_killed_publishes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def application(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The application inside this process, on the Spark of all tests."""
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(run_project, "_start_session", lambda _: spark)
+    monkeypatch.setattr(spark, "stop", lambda: None)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.usefixtures("application")
+def test_driver_whose_submitter_was_killed_publishes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Nobody would stop it when its attempt is revoked, as by the lock of its period."""
     with subprocess.Popen(["sleep", "600"]) as submitter:
         monkeypatch.setenv(SUBMITTER_VARIABLE, describe_process(submitter.pid) or "")
         submitter.kill()
     snapshot, digest = write_snapshot(make_plan(tmp_path / "fx", ("1", "a")), tmp_path)
-    ended = run_job("--snapshot", snapshot, "--sha256", digest, "--attempt", 1)
-    assert ended.returncode == 12, ended.stderr[-2000:]
-    error = json.loads(ended.stdout)["error"]
+    arguments = ["--snapshot", str(snapshot), "--sha256", digest, "--attempt"]
+    assert run_project.main([*arguments, "1"]) == 12
+    error = json.loads(capsys.readouterr().out)["error"]
     assert (error["code"], error["hint"]) == ("INFRA_001", "run it again")
     assert f"the process {submitter.pid} that submitted this job has gone" in error["message"]
     assert list(tmp_path.rglob("*.parquet")) == []
     monkeypatch.delenv(SUBMITTER_VARIABLE)
-    assert run_job("--snapshot", snapshot, "--sha256", digest, "--attempt", 2).returncode == 0
+    assert run_project.main([*arguments, "2"]) == 0
     assert len(list(tmp_path.rglob("*.parquet"))) == 1
 
 
