@@ -9,30 +9,34 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests.integration.connect_server import QUICK_JAVA, connect_server
 from tests.integration.postgres import JDBC_DRIVER, postgres_server
 from tests.integration.spark_cluster import spark_cluster
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["postgres_server", "spark_cluster"]
+__all__ = ["connect_server", "postgres_server", "spark_cluster"]
 
 # How long an example takes says more about the machine than about what is tested.
 settings.register_profile("any machine", settings.default, deadline=None)
 settings.load_profile("any machine")
 
 
-SERVICES = ("airflow", "spark_cluster")
-"""What is started once for all tests: the files that use it run in one process."""
-QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Thousands of small plans: what Java's second compiler would gain is less than what it takes."""
+SERVICES = {"airflow": "connect", "connect_server": "connect", "spark_cluster": "cluster"}
+"""Fixtures that are dear to start, and what the files that use them have in common: they run in one process."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the tests of a file, and of a service, in one process; unit tests first, and then what takes longest."""
-    used = {item.path: name for item in items for name in SERVICES if name in getattr(item, "fixturenames", ())}
-    items.sort(key=lambda item: ("unit" not in item.path.parts, used.get(item.path) != "airflow"))
+    used = {
+        item.path: group
+        for item in items
+        for name, group in SERVICES.items()
+        if name in getattr(item, "fixturenames", ())
+    }
+    items.sort(key=lambda item: ("unit" not in item.path.parts, used.get(item.path) != "connect"))
     if config.pluginmanager.hasplugin("xdist"):
         for item in items:
             item.add_marker(pytest.mark.xdist_group(used.get(item.path) or item.nodeid.partition("::")[0]))
@@ -65,3 +69,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     configure_session(session)
     yield session
     session.stop()
+
+
+@pytest.fixture
+def commands_share_spark(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give `airflow-runtime run` of this process the Spark of all tests, and let it live."""
+    monkeypatch.setattr("airflow_provider_runtime.cli.run._start", lambda *_: spark.newSession())
+    monkeypatch.setattr("airflow_provider_runtime.cli.local_run.LocalRunner.stop", lambda _: None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +15,8 @@ EXAMPLES = Path(__file__).resolve().parents[3] / "dags_examples"
 
 
 @pytest.fixture(scope="session")
-def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
-    """Return the running Airflow; it is stopped after the last test."""
+def airflow(tmp_path_factory: pytest.TempPathFactory, connect_server: int) -> Iterator[Standalone]:
+    """Return the running Airflow, whose runs take place on a warm server where no other connection is named."""
     folder = tmp_path_factory.mktemp("airflow")
     dags = folder / "dags"
     shutil.copytree(EXAMPLES, dags, ignore=shutil.ignore_patterns("warehouse", "__pycache__", ".runtime"))
@@ -24,7 +25,12 @@ def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
             shutil.copytree(source, dags / source.name)
         else:
             shutil.copy(source, dags)
-    running = Standalone(home=folder / "home", dags=dags)
+    connections = {
+        "SPARK_DEFAULT": {"conn_type": "spark_connect", "host": "127.0.0.1", "port": connect_server},
+        "SPARK_SUBMIT": {"conn_type": "spark", "host": "local[1]"},
+    }
+    environment = {f"AIRFLOW_CONN_{name}": json.dumps(values) for name, values in connections.items()}
+    running = Standalone(home=folder / "home", dags=dags, extra_environment=environment)
     try:
         running.start()
         yield running

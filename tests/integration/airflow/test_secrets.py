@@ -61,7 +61,7 @@ END = datetime(2026, 3, 31, tzinfo=UTC)
 for name, source in (("secret-good", "journal"), ("secret-bad", "no_such_journal")):
     globals()[name] = project_dag(
         f"p-{source}", name, dag_id=name, end_date=END, runtime_conn_id="secret_runtime",
-        run_args={"retries": 0, "jars": "%(driver)s"},
+        run_args={"retries": 0, "conn_id": "spark_submit", "jars": "%(driver)s"},
     )
 """
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import re
 import signal
 import subprocess
@@ -14,24 +13,11 @@ import httpx
 import pyarrow.parquet as pq
 import pytest
 
-BIN = Path(sys.executable).parent
+from tests.command_line import call, invoke
+
 ROOT = Path(__file__).resolve().parents[3]
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.timeout(420)]
-
-
-def call(folder: Path, *words: str, status: int = 0, **environment: str) -> str:
-    done = subprocess.run(
-        [str(BIN / words[0]), *words[1:]],
-        cwd=folder,
-        env={**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", **environment},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == status, done.stdout[-4000:] + done.stderr[-4000:]
-    return done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -53,27 +39,34 @@ def test_starter_validates_and_its_scenarios_pass(books: Path) -> None:
     assert "log level" not in shown
 
 
-def test_starter_runs_twice_with_the_same_rows(books: Path) -> None:
+@pytest.mark.usefixtures("commands_share_spark")
+def test_starter_runs_twice_with_the_same_rows(books: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = ("airflow-runtime", "run", "--project", "fx-conversion", "--period", "2026-01..2026-02")
     shown = call(books, *command)
     first = read_rows(books, "account_totals", "2026-01")
-    call(books, *command)
+    monkeypatch.chdir(books)
+    again = invoke(*command[1:])
 
+    assert again.exit_code == 0, again.output
     assert "Account Totals version 2" in shown
     assert len(first) == 3
     assert sorted(map(str, read_rows(books, "account_totals", "2026-01"))) == sorted(map(str, first))
 
 
-def test_change_under_the_same_version_is_refused_until_the_version_is_raised(books: Path) -> None:
+@pytest.mark.usefixtures("commands_share_spark")
+def test_change_under_the_same_version_is_refused_until_the_version_is_raised(
+    books: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(books)
     path = books / "catalog" / "fx_conversion.yaml"
     text = path.read_text("utf-8")
-    run = ("airflow-runtime", "run", "--project", "fx-conversion", "--period", "2026-03")
-    call(books, *run)
+    run = ("run", "--project", "fx-conversion", "--period", "2026-03")
+    assert invoke(*run).exit_code == 0
     path.write_text(text.replace("amount_local * fx.rate, 2", "amount_local * fx.rate, 1"), encoding="utf-8")
 
-    assert "CATALOG_005" in call(books, *run, "--dry-run", status=1)
+    assert "CATALOG_005" in invoke(*run, "--dry-run").output
     path.write_text(path.read_text("utf-8").replace("version: 1", "version: 2"), encoding="utf-8")
-    assert "nothing was run" in call(books, *run, "--dry-run")
+    assert "nothing was run" in invoke(*run, "--dry-run").output
     path.write_text(text, encoding="utf-8")
 
 

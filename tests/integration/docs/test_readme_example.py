@@ -9,9 +9,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.integration.docs.test_first_minutes import BIN, ROOT, call
+from tests.command_line import BIN, call, invoke
 
-README = (ROOT / "README.md").read_text("utf-8")
+README = (Path(__file__).resolve().parents[3] / "README.md").read_text("utf-8")
 EXAMPLE = README[README.index("## A complete project") : README.index("## What it guarantees")]
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark, pytest.mark.timeout(300)]
@@ -40,12 +40,15 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_run_writes_the_table_of_the_readme(shop: Path) -> None:
+@pytest.mark.usefixtures("commands_share_spark")
+def test_run_writes_the_table_of_the_readme(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = "airflow-runtime run --project shop-sales --period 2026-01"
     place = "catalog/out/shop_sales/period=2026-01/"
     assert f"`{command}`" in EXAMPLE
     assert f"`{place}`" in EXAMPLE
-    call(shop, *command.split())
+    monkeypatch.chdir(shop)
+    done = invoke(*command.split()[1:])
+    assert done.exit_code == 0, done.output
 
     titles, *expected = read_table()
     rows = [row for file in (shop / place).glob("*.parquet") for row in pq.ParquetFile(file).read().to_pylist()]

@@ -36,7 +36,9 @@ def _compete(url: str, number: int, answers: Queue[str]) -> None:
 
 
 def _run_processes(target: object, url: str) -> list[str]:
-    context = multiprocessing.get_context("spawn")
+    # Processes that are no copies of this one, with its threads, and need not import everything again each.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["airflow_provider_runtime.core.registry.sql", "psycopg", __name__])
     answers: Queue[str] = context.Queue()
     workers = [
         context.Process(target=target, args=(url, number, answers))  # type: ignore[arg-type]

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from airflow_provider_runtime.cli.main import command
+from tests.command_line import invoke
 from tests.integration.runs.workplace import Workplace, make_output, make_project, money
 
 pytestmark = [pytest.mark.spark, pytest.mark.integration]
@@ -64,16 +63,13 @@ def write_finder(workplace: Workplace, resolver: dict[str, Any]) -> None:
 
 def run(workplace: Workplace, *more: str) -> Any:
     """Run the command itself, on a session that it finds."""
-    catalog = str(workplace.folder / "catalog")
-    arguments = ["run", "--catalog", catalog, "--registry", workplace.url, *more]
-    return CliRunner().invoke(command, arguments)
+    return invoke("run", "--catalog", workplace.folder / "catalog", "--registry", workplace.url, *more)
 
 
+@pytest.mark.usefixtures("commands_share_spark")
 def test_run_asks_a_service_and_its_snapshot_asks_nobody(
     workplace: Workplace, service: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("airflow_provider_runtime.cli.run._start", lambda *_: workplace.spark.newSession())
-    monkeypatch.setattr("airflow_provider_runtime.cli.local_run.LocalRunner.stop", lambda _: None)
     monkeypatch.setenv("FINDER_TOKEN", CANARY)
     monkeypatch.chdir(workplace.folder)
     endpoint = f"http://127.0.0.1:{service.server_port}/find"

@@ -19,12 +19,8 @@ from typing import Any
 import psycopg
 import pytest
 import yaml
-from click.testing import CliRunner
-from pyspark.sql import SparkSession
 
-from airflow_provider_runtime.cli.explain import command as explain
-from airflow_provider_runtime.cli.run import command as run
-from airflow_provider_runtime.cli.validate import command as validate
+from tests.command_line import invoke
 from tests.integration.command_lines import watch_commands
 from tests.integration.postgres import JDBC_DRIVER, PostgresServer, dump_database
 
@@ -199,8 +195,8 @@ def test_no_secret_of_a_run_is_seen_anywhere(place: Path, service: tuple[str, li
     assert MARK not in dumped
     assert find_in_files(place) == []
     for said in (
-        CliRunner().invoke(explain, ["--project", "p", "--format", "json"]),
-        CliRunner().invoke(validate, ["--format", "json"]),
+        invoke("explain", "--project", "p", "--format", "json"),
+        invoke("validate", "--format", "json"),
     ):
         assert said.exit_code == 0, said.output
         assert MARK not in said.output
@@ -215,18 +211,16 @@ FAILURES = {
 }
 
 
+@pytest.mark.usefixtures("commands_share_spark")
 @pytest.mark.parametrize("change_text", FAILURES.values(), ids=FAILURES)
 def test_no_secret_is_in_what_a_failed_run_says(
-    place: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
-    capfd: pytest.CaptureFixture[str], change_text: str
-) -> None:  # fmt: skip
+    place: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str], change_text: str
+) -> None:
     old, _, new = change_text.partition(" => ")
     path = place / "catalog" / "all.yaml"
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
-    monkeypatch.setattr("airflow_provider_runtime.cli.run._start", lambda master, conf: spark)
-    monkeypatch.setattr("airflow_provider_runtime.cli.local_run.LocalRunner.stop", lambda runner: None)
-    said = CliRunner().invoke(run, ["--project", "p", "--period", "2026-01", "--report", "report.json"])
+    said = invoke("run", "--project", "p", "--period", "2026-01", "--report", "report.json")
     assert said.exit_code == 1, said.output
     assert said.exception is None or isinstance(said.exception, SystemExit), said.exception
     assert "_00" in said.output
@@ -258,7 +252,7 @@ def test_secret_written_into_a_definition_is_refused_and_not_repeated(
 ) -> None:
     datasource = {"datasource": {"id": "x", "type": "jdbc", "options": options}}
     (tmp_path / "c.yaml").write_text(yaml.safe_dump(datasource))
-    said = CliRunner().invoke(validate, ["--catalog", str(tmp_path), "--format", output_format])
+    said = invoke("validate", "--catalog", tmp_path, "--format", output_format)
     assert said.exit_code == 1
     assert "CATALOG_002" in said.output
     assert MARK not in said.output

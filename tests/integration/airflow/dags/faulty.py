@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from airflow_provider_runtime.dag_factory import project_dag
 
 END = datetime(2026, 3, 31, tzinfo=UTC)
-QUICK = {"retry_delay": timedelta(seconds=1), "retry_exponential_backoff": False}
+QUICK = {"conn_id": "spark_submit", "retry_delay": timedelta(seconds=1), "retry_exponential_backoff": False}
 
 broken = project_dag("broken", "broken_catalog", end_date=END)
 unconnected = project_dag("valuation", "catalog", dag_id="unconnected", end_date=END, run_args={"conn_id": "nowhere"})
