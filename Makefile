@@ -2,7 +2,7 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: help setup lock demo ui docs test test-fast check bench chaos format clean
+.PHONY: help setup lock demo ui docs test test-fast test-next check bench chaos format clean
 
 help:            ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ test: setup      ## all tests but the long ones, fast ones first
 
 test-fast: setup ## unit and contract tests
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not chaos" tests/unit tests/contract
+
+test-next: setup ## Airflow tests with the newest Airflow, pre-releases too
+	@bash scripts/with_java bash scripts/test_next_airflow
 
 check: setup     ## format, lint, types, import contracts, dead code
 	@bash scripts/check

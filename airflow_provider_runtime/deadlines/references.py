@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 from zoneinfo import ZoneInfo
 
+from airflow import __version__ as airflow_version
 from airflow.sdk.definitions.deadline import BaseDeadlineReference
 
 from airflow_provider_runtime.timetables.calendar_codec import compute_period_end, decode_calendar, get_period_index
@@ -30,14 +31,16 @@ _GREGORIAN_TEXT = '{"id":"gregorian"}'
 class _RunReference(BaseDeadlineReference):
     """A reference that looks at the run; never raises."""
 
-    required_kwargs: ClassVar[set[str]] = {"dag_id", "run_id"}
+    if tuple(map(int, airflow_version.split(".")[:2])) < (3, 4):
+        # Airflow 3.3 passes what is named here; later ones look at the parameters, and warn of this.
+        required_kwargs: ClassVar[set[str]] = {"dag_id", "run_id"}
 
-    def _evaluate_with(self, *, session: Session, **kwargs: Any) -> datetime | None:
+    def _evaluate_with(self, *, session: Session, dag_id: str, run_id: str) -> datetime | None:
         try:
-            run = _find_run(session, **kwargs)
+            run = _find_run(session, dag_id, run_id)
             return self._compute(run) if run is not None else None
         except Exception:
-            log.exception("no deadline for the run %s of %s", kwargs.get("run_id"), kwargs.get("dag_id"))
+            log.exception("no deadline for the run %s of %s", run_id, dag_id)
             return None
 
     def _compute(self, run: DagRun) -> datetime | None:
@@ -91,7 +94,7 @@ def _is_backfill(run: DagRun) -> bool:
     return str(getattr(run.run_type, "value", run.run_type)).startswith(_BACKFILL)
 
 
-def _find_run(session: Session, *, dag_id: str, run_id: str) -> DagRun | None:
+def _find_run(session: Session, dag_id: str, run_id: str) -> DagRun | None:
     from airflow.models.dagrun import DagRun
     from sqlalchemy import select
 
