@@ -118,7 +118,8 @@ def test_steps_of_a_check_grow_with_the_file(tmp_path: Path, case: str) -> None:
     found: list[str] = []
 
     def check(documents: list[str]) -> None:
-        found[:] = [problem.code for problem in validate(tmp_path, documents).problems]
+        problems = validate(tmp_path, documents).problems
+        found[:] = [problem.code for problem in problems if not problem.code.startswith("WARN")]
 
     check(make(size))
     steps = []

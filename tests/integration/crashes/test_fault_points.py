@@ -8,14 +8,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_provider_runtime.cli import local_run
 from airflow_provider_runtime.core.errors import PeriodError
-from airflow_provider_runtime.core.runs.life import check_attempt
+from airflow_provider_runtime.core.runs.execution import Execution
 from tests.integration.crashes.books import JANUARY, REGISTERED, Books, sum_january
 from tests.integration.crashes.kills import end_group
 from tests.integration.crashes.test_kills import CONF, Rows, check_books, make_books
@@ -108,11 +106,13 @@ def test_period_locked_while_its_job_runs_is_not_published(
 ) -> None:
     before = books.read_all()
 
-    def lock(*arguments: Any, **named: Any) -> Any:
-        books.registry.set_period_status("gregorian", JANUARY, "locked", who="auditor", reason="audit is done")
-        return check_attempt(*arguments, **named)
+    check = Execution.check
 
-    monkeypatch.setattr(local_run, "check_attempt", lock)
+    def lock(execution: Execution) -> None:
+        books.registry.set_period_status("gregorian", JANUARY, "locked", who="auditor", reason="audit is done")
+        check(execution)
+
+    monkeypatch.setattr(Execution, "check", lock)
     with pytest.raises((AssertionError, PeriodError), match="PERIOD_002"):
         books.run(JANUARY, 1, spark)
     assert books.read_all() == before == undisturbed[2]
