@@ -27,6 +27,9 @@ class Comparison:
     def compare_sources(self, sources: tuple[SourceReport, ...]) -> None:
         """Remember what is read, and tell in what it is not what was read."""
         self.sources = sources
+        if self._earlier is None and self._verify:
+            message = "there is no earlier execution of this snapshot that this one could be verified with"
+            raise JobError("DATA_004", message, hint="run it without --verify, or with the registry that knows it")
         if self._earlier is not None:
             self._note(list_source_differences(self._earlier.sources, sources))
 

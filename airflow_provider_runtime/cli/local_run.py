@@ -67,6 +67,8 @@ class LocalRunner:
     allow_closed: bool = False
     report: Path | None = None
     """Where the report is written."""
+    verify: bool = False
+    """Whether nothing is published that differs from the earlier execution of the same snapshot."""
 
     @cached_property
     def spark(self) -> SparkSession:
@@ -120,6 +122,8 @@ class LocalJob:
             progress=progress,
             before_publish=self.check_attempt,
             failing_rows_uri=self._choose_place(),
+            earlier=self.execution.earlier,
+            verify=self.runner.verify,
         )
 
     def _choose_place(self) -> str:

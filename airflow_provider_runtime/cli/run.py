@@ -55,6 +55,9 @@ class RunRequest:
     "--plan", type=click.Path(path_type=Path), metavar="FILE", help="Run what this plan found missing or stale."
 )
 @click.option("--sha256", metavar="HEX", help="Digest that the snapshot must have.")
+@click.option(
+    "--verify", is_flag=True, help="With --snapshot: publish nothing if sources or rows are not those of before."
+)
 @click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="Write what was done to this file.")
 @click.option("--dry-run", is_flag=True, help="Resolve and show what would be done; no Spark, nothing is written.")
 @click.option("--keep-going", is_flag=True, help="With several periods: go on after one that failed.")
@@ -74,6 +77,7 @@ def command(
     snapshot: str | None,
     plan: Path | None,
     sha256: str | None,
+    verify: bool,
     report: Path | None,
     dry_run: bool,
     keep_going: bool,
@@ -95,6 +99,8 @@ def command(
         raise click.UsageError("--snapshot says which project and period; leave --project and --period out")
     if sha256 is not None and snapshot is None:
         raise click.UsageError("--sha256 belongs to --snapshot")
+    if verify and snapshot is None:
+        raise click.UsageError("--verify belongs to --snapshot")
     settled = [
         name for name, value in (("--as-of", as_of), ("--timestamp", timestamp), ("--sandbox", sandbox)) if value
     ]
@@ -106,7 +112,7 @@ def command(
     from airflow_provider_runtime.core.registry.sql import open_registry
 
     opened = open_registry(registry)
-    runner = LocalRunner(opened, lambda: _start(master, dict(conf)), _print_progress, allow_closed, report)
+    runner = LocalRunner(opened, lambda: _start(master, dict(conf)), _print_progress, allow_closed, report, verify)
     try:
         if snapshot is not None:
             if dry_run:

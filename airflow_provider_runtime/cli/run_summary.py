@@ -43,6 +43,7 @@ def print_result(result: RunResult, catalog: Path | None) -> None:
     _print_operations(result.report["operations"])
     _print_outputs(result.report["outputs"])
     _print_checks(result.report["checks"])
+    _print_differences(result.report["differences"])
     _print_pins(snapshot)
     click.echo(hide_control_characters(f"run {result.report['run_id']}, snapshot {result.snapshot_uri}"))
 
@@ -70,6 +71,13 @@ def _print_outputs(outputs: Sequence[Mapping[str, Any]]) -> None:
     if rows:
         click.echo()
         print_table(("seq", "output", "rows", "registered as"), rows, empty="")
+
+
+def _print_differences(differences: Sequence[str]) -> None:
+    if differences:
+        click.echo("\nnot as in the earlier execution of this snapshot:")
+    for difference in differences:
+        click.echo(f"  {hide_control_characters(difference)}")
 
 
 def _print_checks(checks: Sequence[Mapping[str, Any]]) -> None:

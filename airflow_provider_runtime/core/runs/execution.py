@@ -10,6 +10,7 @@ from typing import Protocol
 from airflow_provider_runtime.core.errors import RuntimeProviderError
 from airflow_provider_runtime.core.registry.ports import Attempt, Registration, Registry
 from airflow_provider_runtime.core.runs.begin import begin_attempt
+from airflow_provider_runtime.core.runs.earlier import find_earlier_report, note_differences
 from airflow_provider_runtime.core.runs.finish import fail_attempt, finish_attempt
 from airflow_provider_runtime.core.runs.keep_alive import keep_alive
 from airflow_provider_runtime.core.runs.report import make_job_error
@@ -40,6 +41,8 @@ class Execution:
     invocation: str | None = None
     durable: bool = False
     """Whether the job goes on without the process that submitted it."""
+    earlier: Report | None = None
+    """What an earlier execution of the same snapshot has reported."""
     report: Report | None = None
     """What the job has reported, of success or failure."""
     lost: RuntimeProviderError | None = None
@@ -55,6 +58,7 @@ class Execution:
 
     def begin(self, resume_token: int | None = None) -> Attempt:
         """Take the lease; with the token of an attempt whose job goes on, that attempt is taken up again."""
+        self.earlier = find_earlier_report(self.registry, self.snapshot)
         # No heartbeat of the attempt before may come between the new one and its being known here.
         with self._lock:
             self._attempt = begin_attempt(
@@ -85,7 +89,10 @@ class Execution:
         """Run the job while the lease is kept alive, and register what it wrote; what stops it is recorded."""
         try:
             with keep_alive(self.heartbeat, lambda error: self._lose(error, job)):
-                self.report = job.run()
+                reported = job.run()
+                self.report = note_differences(reported, self.earlier)
+            for difference in self.report.differences if self.report is not reported else ():
+                _log.warning("not as in the earlier execution of this snapshot: %s", difference)
             if self.lost is None and not self.report.succeeded:
                 raise make_job_error(self.report, self.snapshot.project.name)
             if self.lost is not None:

@@ -74,6 +74,8 @@ def public_report(report: Report, registrations: Sequence[Registration]) -> dict
             for output in report.outputs
         ],
         "checks": [show_result(result) for result in report.checks],
+        "sources": [asdict(source) for source in report.sources],
+        "differences": list(report.differences),
         "timings": dict(report.timings),
         "error": None if report.error is None else asdict(report.error),
     }
