@@ -44,7 +44,9 @@ class JobError(Exception):
         mark: str | None = None,
         column: str | None = None,
         problems: Iterable[MarkedProblem] = (),
+        newest_token: int | None = None,
     ) -> None:
+        self.newest_token = newest_token
         self.problems: tuple[MarkedProblem, ...] = tuple(problems) or (
             MarkedProblem(code, message, hint, mark, column),
         )

@@ -2,7 +2,11 @@
 
     spark-submit --py-files spark_jobs.zip run_project.py --snapshot URI --sha256 HEX --attempt TOKEN [--report URI]
 
-Exit status: 0 published, 10 the definition or the snapshot is wrong, 11 the data are, 12 something around it failed.
+With `--keep-until MILLIS` nothing is published: the rows stay staged, as the report says where. With `--publish URI`,
+the address of that report, nothing is computed: what was staged is published.
+
+Exit status: 0 published or staged, 10 the definition or the snapshot is wrong, 11 the data are, 12 something around it
+failed.
 """
 
 from __future__ import annotations
@@ -56,17 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         spark = _start_session(snapshot)
         if snapshot is None:
             snapshot = read_snapshot(options.snapshot, options.sha256, spark)
-        kept_uri = None if options.report is None else make_failing_rows_uri(options.report)
-        earlier = read_report(options.earlier, spark) if options.earlier else None
-        report = run_snapshot(
-            spark,
-            snapshot,
-            options.attempt,
-            before_publish=require_submitter,
-            failing_rows_uri=kept_uri,
-            earlier=earlier,
-            verify=options.verify,
-        )
+        report = _run(options, spark, snapshot)
     except JobError as error:
         report = _make_failure(options.sha256, options.attempt, error, None)
         _print_line(f"failed: {error}")
@@ -76,6 +70,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if spark is not None:
         spark.stop()
     return code
+
+
+def _run(options: argparse.Namespace, spark: SparkSession, snapshot: Snapshot) -> Report:
+    if options.publish is None:
+        return run_snapshot(
+            spark,
+            snapshot,
+            options.attempt,
+            before_publish=require_submitter,
+            failing_rows_uri=None if options.report is None else make_failing_rows_uri(options.report),
+            earlier=read_report(options.earlier, spark) if options.earlier else None,
+            verify=options.verify,
+            keep_until=options.keep_until,
+        )
+    staged = read_report(options.publish, spark)
+    if not staged.is_of(snapshot.sha256, options.attempt):
+        raise JobError("SNAPSHOT_001", f"the report {options.publish} is not one of attempt {options.attempt}")
+    return publish_staged(spark, snapshot, staged, before_publish=require_submitter)
 
 
 def run_snapshot(
@@ -88,19 +100,16 @@ def run_snapshot(
     failing_rows_uri: str | None = None,
     earlier: Report | None = None,
     verify: bool = False,
+    keep_until: int | None = None,
 ) -> Report:
     """Execute a snapshot, check its outputs and publish them; whatever fails is told in the report.
 
     Rows that fail a check are kept in the folder `failing_rows_uri`. `before_publish` is called when all operations and
     checks have succeeded; what it raises stops the publication. `earlier` is the report of an execution of the same
-    snapshot: in what this one differs is told, and with `verify` refused.
+    snapshot: in what this one differs is told, and with `verify` refused. With `keep_until`, milliseconds since 1970,
+    nothing is published: the rows stay staged until then.
     """
-    say = progress or _print_line
-
-    def tell(text: str) -> None:
-        # What comes from data or names cannot make two lines of one.
-        say(shorten(text, LONGEST_LINE))
-
+    tell = _make_teller(progress)
     started = time.monotonic()
     operations: list[OperationReport] = []
     checks: tuple[CheckResult, ...] = ()
@@ -124,14 +133,17 @@ def run_snapshot(
         for check in checks:
             tell(describe_result(check))
         raise_failures(snapshot.plan.checks, checks)
-        outputs = sinks.publish(before_publish, comparison.compare_rows)
+        if keep_until is None:
+            outputs = sinks.publish(before_publish, comparison.compare_rows)
+        else:
+            outputs = sinks.keep_staged(keep_until, before_publish, comparison.compare_rows)
         published = time.monotonic()
         for output in outputs:
-            tell(f"published {output.rows} rows to {output.destination}")
+            tell(f"{'published' if keep_until is None else 'staged'} {output.rows} rows to {output.destination}")
         return Report(
             snapshot_sha256=snapshot.sha256,
             attempt=attempt,
-            status="succeeded",
+            status="succeeded" if keep_until is None else "staged",
             run_id=snapshot.run_id,
             period=snapshot.period.identifier,
             operations=tuple(executed.operations),
@@ -168,6 +180,57 @@ def make_failing_rows_uri(report_uri: str) -> str:
     return report_uri.removesuffix(".json") + ".failing-rows"
 
 
+def publish_staged(
+    spark: SparkSession,
+    snapshot: Snapshot,
+    staged: Report,
+    *,
+    progress: Progress | None = None,
+    before_publish: Callable[[], None] | None = None,
+) -> Report:
+    """Publish what the attempt of a report has staged; what fails leaves it staged, and can be tried again."""
+    tell = _make_teller(progress)
+    started = time.monotonic()
+    sinks: Publication | None = None
+    try:
+        configure_session(spark)
+        sinks = _take_up(spark, snapshot, staged)
+        outputs = sinks.publish_staged(staged.outputs, before_publish)
+        for output in outputs:
+            tell(f"published {output.rows} rows to {output.destination}")
+        timings = {**staged.timings, "publish_seconds": round(time.monotonic() - started, 3)}
+        return replace(staged, status="succeeded", outputs=outputs, timings=timings)
+    except Exception as failure:  # noqa: BLE001 - whatever fails is told in the report
+        error = failure if isinstance(failure, JobError) else _explain(failure, snapshot, spark)
+        tell(f"failed: {error}")
+        seconds = time.monotonic() - started
+        failed = _make_failure(snapshot.sha256, staged.attempt, error, snapshot, staged.operations, seconds)
+        return replace(failed, cut_short=sinks is not None and sinks.begun)
+
+
+def discard_staged(spark: SparkSession, snapshot: Snapshot, staged: Report) -> None:
+    """Remove what the attempt of a report has staged, as far as it is still there."""
+    configure_session(spark)
+    _take_up(spark, snapshot, staged).discard_staged(staged.outputs)
+
+
+def _take_up(spark: SparkSession, snapshot: Snapshot, staged: Report) -> Publication:
+    nonces = {output.staged.nonce for output in staged.outputs if output.staged is not None}
+    if staged.status != "staged" or len(nonces) != 1 or not staged.is_of(snapshot.sha256, staged.attempt):
+        raise JobError("SNAPSHOT_001", "the report does not tell of rows that this snapshot has staged")
+    return Publication(spark, snapshot, staged.attempt, nonces.pop())
+
+
+def _make_teller(progress: Progress | None) -> Progress:
+    say = progress or _print_line
+
+    def tell(text: str) -> None:
+        # What comes from data or names cannot make two lines of one.
+        say(shorten(text, LONGEST_LINE))
+
+    return tell
+
+
 def _stop_on_signal(number: int, frame: object) -> None:
     """Let a driver that is asked to end write its report first."""
     del frame
@@ -187,6 +250,10 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--verify", action="store_true", help="publish nothing that differs from it")
     parser.add_argument("--report", metavar="URI", help="where the report is written")
+    parser.add_argument(
+        "--keep-until", type=int, metavar="MILLIS", help="publish nothing: keep the rows staged until this time"
+    )
+    parser.add_argument("--publish", metavar="URI", help="publish what the attempt of this report has staged")
     return parser.parse_args(arguments)
 
 
@@ -264,6 +331,7 @@ def _make_failure(
         timings={"total_seconds": round(seconds, 3)},
         error=errors[0],
         errors=errors,
+        newest_token=error.newest_token,
         exit_code=error.exit_code,
     )
 

@@ -9,14 +9,14 @@ import click
 
 from airflow_provider_runtime.cli.check_table import TITLES, make_row
 from airflow_provider_runtime.cli.options import (
-    DEFAULT_REGISTRY,
     catalog_option,
     format_option,
     print_json,
     project_option,
     registry_option,
 )
-from airflow_provider_runtime.cli.periods import find_user
+from airflow_provider_runtime.cli.people import find_user
+from airflow_provider_runtime.cli.registries import choose_registry
 from airflow_provider_runtime.cli.tables import print_table
 from airflow_provider_runtime.core.errors import DefinitionError, Problem, raise_problems
 from airflow_provider_runtime.core.evidence.checks import PeriodChecks, list_last_checks
@@ -26,7 +26,7 @@ from airflow_provider_runtime.core.suggest import suggest
 
 @click.command("checks")
 @catalog_option
-@registry_option(default=DEFAULT_REGISTRY)
+@registry_option()
 @project_option(required=True)
 @click.option("--period", metavar="X", help="Only this period.")
 @click.option("--override", metavar="NAME", help="Let this failing check pass, for runs resolved from now on.")
@@ -35,7 +35,7 @@ from airflow_provider_runtime.core.suggest import suggest
 @format_option("text", "json")
 def command(
     catalog: Path,
-    registry: str,
+    registry: str | None,
     project: str,
     period: str | None,
     override: str | None,
@@ -59,9 +59,8 @@ def command(
         raise click.UsageError("an override needs --reason TEXT")
     if reason is not None and override is None:
         raise click.UsageError("--reason belongs to --override")
-    from airflow_provider_runtime.core.registry.sql import open_registry
-
-    opened = open_registry(registry)
+    choice = choose_registry(registry, catalog)
+    opened = choice.open_to_read() if override is None else choice.open()
     if period is not None and override is not None:
         project_id = _find_project(opened, catalog, project, period, override)
         opened.add_override(project_id, period, override, who=find_user(), reason=(reason or "").strip())

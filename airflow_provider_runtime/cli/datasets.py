@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from airflow_provider_runtime.cli.options import DEFAULT_REGISTRY, format_option, print_json, registry_option
+from airflow_provider_runtime.cli.options import catalog_option, format_option, print_json, registry_option
+from airflow_provider_runtime.cli.registries import choose_registry
 from airflow_provider_runtime.cli.tables import print_table
 from airflow_provider_runtime.core.registry.ports import DatasetSummary, Registry
 
 
 @click.command("datasets")
-@registry_option(default=DEFAULT_REGISTRY)
+@catalog_option
+@registry_option()
 @format_option("text", "json")
-def command(registry: str, output_format: str) -> None:
+def command(catalog: Path, registry: str | None, output_format: str) -> None:
     """List the registered datasets and their versions.
 
     \b
     Example:
       airflow-runtime datasets --format json
     """
-    from airflow_provider_runtime.core.registry.sql import open_registry
-
-    opened = open_registry(registry)
+    opened = choose_registry(registry, catalog).open_to_read()
     summaries = opened.list_datasets()
     if output_format == "json":
         print_json([_describe_dataset(opened, summary) for summary in summaries])

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from airflow_provider_runtime.cli.options import (
-    DEFAULT_REGISTRY,
     catalog_option,
     format_option,
     print_json,
     project_option,
     registry_option,
 )
+from airflow_provider_runtime.cli.registries import choose_registry
 
 if TYPE_CHECKING:
     from airflow_provider_runtime.core.registry.ports import RunRecord
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 @catalog_option
 @project_option(required=True)
 @click.option("--period", metavar="X", required=True, help="The period.")
-@registry_option(default=DEFAULT_REGISTRY)
+@registry_option()
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write it to this HTML file.")
 @format_option("html", "json")
-def command(catalog: Path, project: str, period: str, registry: str, output: Path | None, output_format: str) -> None:
+def command(
+    catalog: Path, project: str, period: str, registry: str | None, output: Path | None, output_format: str
+) -> None:
     """Tell who published a period from what, checked how, and what followed: one file to hand to an auditor.
 
     \b
@@ -40,9 +42,8 @@ def command(catalog: Path, project: str, period: str, registry: str, output: Pat
     from airflow_provider_runtime.core.evidence.page import render_page
     from airflow_provider_runtime.core.planning.stale.making import find_work, make_plan
     from airflow_provider_runtime.core.planning.stale.plan import Scope
-    from airflow_provider_runtime.core.registry.sql import open_registry
 
-    opened = open_registry(registry)
+    opened = choose_registry(registry, catalog).open_to_read()
     try:
         loaded = load_catalog(catalog)
         work, model = find_work(loaded, project, period)

@@ -11,11 +11,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_runtime.cli.people import find_user
 from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError
 from airflow_provider_runtime.core.planning.resolve.locations import make_uri
-from airflow_provider_runtime.core.registry.ports import Registration, Registry
+from airflow_provider_runtime.core.registry.ports import KEEP_SECONDS, Registration, Registry, RunRecord
 from airflow_provider_runtime.core.runs.execution import Execution
 from airflow_provider_runtime.core.runs.report import describe_error, public_report
+from spark_jobs.contract.documents import read_document
 from spark_jobs.contract.plan import Plan
 from spark_jobs.contract.report import Report
 from spark_jobs.contract.snapshot import Snapshot
@@ -69,6 +71,9 @@ class LocalRunner:
     """Where the report is written."""
     verify: bool = False
     """Whether nothing is published that differs from the earlier execution of the same snapshot."""
+    stage_only: bool = False
+    keep_seconds: float = KEEP_SECONDS
+    """How long what is staged is kept for a decision."""
 
     @cached_property
     def spark(self) -> SparkSession:
@@ -85,20 +90,48 @@ class LocalRunner:
 
     def execute(self, snapshot: Snapshot, snapshot_uri: str) -> RunResult:
         """Execute a snapshot under a lease of its own, and register what it wrote."""
-        started = time.monotonic()
-        execution = Execution(self.registry, snapshot, snapshot_uri, self.allow_closed)
+        execution = self._make_execution(snapshot, snapshot_uri)
         execution.begin()
+        keeps = self.stage_only or snapshot.plan.settings.publication.needs_approval
+        return self._finish(execution, LocalJob(self, execution, keeps=keeps))
+
+    def publish(self, snapshot: Snapshot, snapshot_uri: str) -> RunResult:
+        """Publish what the run of a snapshot has staged."""
+        execution = self._make_execution(snapshot, snapshot_uri)
+        attempt = execution.begin_publication()
+        if attempt.published is not None:
+            self.progress("it was published before; nothing is left to do")
+            execution.report = read_document(Report, attempt.published.report)
+            return _make_result(execution, execution.finish(execution.report))
+        assert attempt.staged is not None
+        return self._finish(execution, PublishJob(self, execution, read_document(Report, attempt.staged.report)))
+
+    def discard(self, snapshot: Snapshot, record: RunRecord, who: str, reason: str) -> RunRecord:
+        """Give up what the run of a snapshot has staged."""
+        from spark_jobs.run_project import discard_staged
+
+        discarded = self.registry.discard_staged(record.run_id, who=who, reason=reason)
+        _fill_credentials(snapshot.plan)
+        # From here on nobody can publish it: rows that cannot be removed now go with the period's next run.
+        discard_staged(self.spark, snapshot, read_document(Report, record.report))
+        return discarded
+
+    def _make_execution(self, snapshot: Snapshot, snapshot_uri: str) -> Execution:
+        return Execution(
+            self.registry, snapshot, snapshot_uri, self.allow_closed, who=find_user(), keep_seconds=self.keep_seconds
+        )
+
+    def _finish(self, execution: Execution, job: LocalJob) -> RunResult:
+        started = time.monotonic()
         try:
-            registrations = execution.run(LocalJob(self, execution))
+            registrations = execution.run(job)
         except RuntimeProviderError as error:
             if execution.report is None:
                 raise
             return _make_failed_job_result(execution, execution.report, error)
-        assert execution.report is not None
-        report = public_report(execution.report, registrations)
-        report["timings"]["total_seconds"] = round(time.monotonic() - started, 3)
-        rows_in = execution.report.rows_in
-        return RunResult(snapshot.period.identifier, report, registrations, (), snapshot, snapshot_uri, rows_in)
+        result = _make_result(execution, registrations)
+        result.report["timings"]["total_seconds"] = round(time.monotonic() - started, 3)
+        return result
 
 
 @dataclass
@@ -107,6 +140,8 @@ class LocalJob:
 
     runner: LocalRunner
     execution: Execution
+    keeps: bool = False
+    """Whether its rows are staged and not published."""
 
     def run(self) -> Report:
         """Run the job and return its report."""
@@ -114,16 +149,17 @@ class LocalJob:
 
         snapshot, token = self.execution.snapshot, self.execution.attempt.token
         _fill_credentials(snapshot.plan)
-        progress = self.runner.progress
+        until = int((time.time() + self.execution.keep_seconds) * 1000) if self.keeps else None
         return run_snapshot(
             self.runner.spark,
             snapshot,
             token,
-            progress=progress,
+            progress=self.runner.progress,
             before_publish=self.check_attempt,
             failing_rows_uri=self._choose_place(),
             earlier=self.execution.earlier,
             verify=self.runner.verify,
+            keep_until=until,
         )
 
     def _choose_place(self) -> str:
@@ -149,6 +185,35 @@ class LocalJob:
         except RuntimeProviderError as error:
             problem = error.problems[0]
             raise JobError(problem.code, problem.message, hint=problem.hint) from error
+
+
+class PublishJob(LocalJob):
+    """The second half of a staged run, in this process."""
+
+    def __init__(self, runner: LocalRunner, execution: Execution, staged: Report) -> None:
+        super().__init__(runner, execution)
+        self.staged = staged
+
+    def run(self) -> Report:
+        """Publish what was staged and return the report."""
+        from spark_jobs.run_project import publish_staged
+
+        snapshot = self.execution.snapshot
+        _fill_credentials(snapshot.plan)
+        return publish_staged(
+            self.runner.spark,
+            snapshot,
+            self.staged,
+            progress=self.runner.progress,
+            before_publish=self.check_attempt,
+        )
+
+
+def _make_result(execution: Execution, registrations: tuple[Registration, ...]) -> RunResult:
+    assert execution.report is not None
+    period, report = execution.snapshot.period.identifier, public_report(execution.report, registrations)
+    rows_in = execution.report.rows_in
+    return RunResult(period, report, registrations, (), execution.snapshot, execution.snapshot_uri, rows_in)
 
 
 def _make_failed_job_result(execution: Execution, report: Report, error: RuntimeProviderError) -> RunResult:

@@ -19,6 +19,8 @@ COMMANDS: dict[str, str] = {
     "resolve": "Pin versions and locations into a snapshot.",
     "plan": "Show what is missing or stale, why, and what follows from it.",
     "run": "Run a project for one period or several.",
+    "publish": "Publish what a run has staged.",
+    "discard": "Give up what a run has staged.",
     "test": "Run scenario files.",
     "periods": "Show periods; close, lock or reopen them.",
     "checks": "Show the results of checks; override one.",

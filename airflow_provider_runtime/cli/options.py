@@ -11,12 +11,11 @@ from typing import Any, TypeVar
 
 import click
 
-from airflow_provider_runtime.cli.parameters import RegistryUrl
+from airflow_provider_runtime.cli.parameters import RegistryUrl, Setting
 from airflow_provider_runtime.core.errors import Problem
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 DEFAULT_CATALOG = "./catalog"
-DEFAULT_REGISTRY = "sqlite:///.runtime/registry.db"
 
 
 def catalog_option(function: Function) -> Function:
@@ -35,16 +34,26 @@ def project_option(*, required: bool = False) -> Callable[[Function], Function]:
     return click.option("--project", metavar="P", required=required, help="Id or name of a project.")
 
 
-def registry_option(*, default: str | None = None, shown: str = DEFAULT_REGISTRY) -> Callable[[Function], Function]:
+def registry_option(*, shown: str = ".runtime/registry.db beside the catalog") -> Callable[[Function], Function]:
     """Add --registry, an SQLAlchemy URL."""
     return click.option(
         "--registry",
         metavar="URL",
         type=RegistryUrl(),
-        default=default,
         envvar="AIRFLOW_RUNTIME_REGISTRY",
         help=f"SQLAlchemy URL of the registry. [default: {shown}]",
     )
+
+
+def spark_options(function: Function) -> Function:
+    """Add --master and --conf."""
+    master = click.option(
+        "--master", metavar="M", default="local[*]", show_default=True, help="Spark master, or sc://HOST:PORT."
+    )
+    conf = click.option(
+        "--conf", metavar="K=V", type=Setting(), multiple=True, help="Setting of Spark; may be repeated."
+    )
+    return master(conf(function))
 
 
 def format_option(*choices: str) -> Callable[[Function], Function]:

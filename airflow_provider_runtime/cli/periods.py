@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import getpass
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from airflow_provider_runtime.cli.options import (
-    DEFAULT_REGISTRY,
     catalog_option,
     format_option,
     print_json,
     registry_option,
 )
+from airflow_provider_runtime.cli.people import find_user
+from airflow_provider_runtime.cli.registries import choose_registry
 from airflow_provider_runtime.cli.tables import print_table
 from airflow_provider_runtime.core.calendar.periods import PeriodIndex, make_period_index
 from airflow_provider_runtime.core.calendar.run_period import STRICTNESS, explain_reopening, find_strictest
@@ -25,7 +25,7 @@ from airflow_provider_runtime.core.registry.ports import PeriodRecord, Registry
 
 @click.command("periods")
 @catalog_option
-@registry_option(default=DEFAULT_REGISTRY)
+@registry_option()
 @click.option("--calendar", metavar="C", default="gregorian", show_default=True, help="Id of a calendar.")
 @click.option("--close", metavar="PERIOD", help="Close a period: runs need --allow-closed.")
 @click.option("--lock", metavar="PERIOD", help="Lock a period for ever.")
@@ -34,7 +34,7 @@ from airflow_provider_runtime.core.registry.ports import PeriodRecord, Registry
 @format_option("text", "json")
 def command(
     catalog: Path,
-    registry: str,
+    registry: str | None,
     calendar: str,
     close: str | None,
     lock: str | None,
@@ -57,11 +57,10 @@ def command(
         raise click.UsageError("a change of status needs --reason TEXT")
     if reason is not None and not changes:
         raise click.UsageError("--reason belongs to --close, --lock or --reopen")
-    from airflow_provider_runtime.core.registry.sql import open_registry
-
     definition = _load_calendar(catalog, calendar)
     index = make_period_index(definition)
-    opened = open_registry(registry)
+    choice = choose_registry(registry, catalog)
+    opened = choice.open() if changes else choice.open_to_read()
     for status, period in changes:
         _change(opened, index, period, status, (reason or "").strip(), quiet=output_format == "json")
     _print(_list_periods(opened, definition, index), output_format)
@@ -110,14 +109,6 @@ def _check_reopening(registry: Registry, index: PeriodIndex, period: Period) -> 
         locked = "a locked period never changes again"
         hint = locked if found.status == "locked" else f"{explain_reopening(index, found)} first"
         raise PeriodError(Problem("PERIOD_002", message, hint))
-
-
-def find_user() -> str:
-    """Return who is logged in."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "unknown"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from airflow_provider_runtime.cli.options import (
-    DEFAULT_REGISTRY,
     catalog_option,
     format_option,
     print_json,
     project_option,
     registry_option,
 )
+from airflow_provider_runtime.cli.registries import choose_registry
 from airflow_provider_runtime.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -26,11 +26,16 @@ if TYPE_CHECKING:
 @catalog_option
 @project_option()
 @click.option("--period", metavar="X[..Y]", help="A period, or the first and the last of several. [default: all due]")
-@registry_option(default=DEFAULT_REGISTRY)
+@registry_option()
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the plan as JSON to this file.")
 @format_option("text", "json")
 def command(
-    catalog: Path, project: str | None, period: str | None, registry: str, output: Path | None, output_format: str
+    catalog: Path,
+    project: str | None,
+    period: str | None,
+    registry: str | None,
+    output: Path | None,
+    output_format: str,
 ) -> None:
     """Show what is missing or stale, why, and what follows from it; no Spark.
 
@@ -42,9 +47,8 @@ def command(
     """
     from airflow_provider_runtime.core.planning.stale.making import make_plan
     from airflow_provider_runtime.core.planning.stale.plan import Scope
-    from airflow_provider_runtime.core.registry.sql import open_registry
 
-    opened = open_registry(registry)
+    opened = choose_registry(registry, catalog).open_to_read()
     try:
         found = make_plan(catalog, opened, Scope(project, period))
     finally:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from airflow_provider_runtime.cli.credentials import read_credential
-from airflow_provider_runtime.cli.options import DEFAULT_REGISTRY, catalog_option, project_option, registry_option
+from airflow_provider_runtime.cli.options import catalog_option, project_option, registry_option
 from airflow_provider_runtime.cli.parameters import Day, Moment
-from airflow_provider_runtime.core.registry.ports import Registry
+from airflow_provider_runtime.cli.registries import SLICES, choose_registry
 
 if TYPE_CHECKING:
     from airflow_provider_runtime.core.errors import Problem
@@ -52,22 +52,19 @@ def command(
       airflow-runtime resolve --project fx-conversion --period 2026-01 --as-of 2026-01-15 --output snapshots/
     """
     from airflow_provider_runtime.core.catalog.loader import load_catalog
-    from airflow_provider_runtime.core.planning.snapshot.builder import (
-        DEFAULT_SLICE_STORE,
-        ResolveOptions,
-        build_snapshot,
-    )
+    from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions, build_snapshot
     from airflow_provider_runtime.core.rendering import render_problem
 
+    choice = choose_registry(registry, catalog)
     options = ResolveOptions(
         as_of=as_of,
         run_timestamp=timestamp,
         sandbox=sandbox,
-        slice_store=slices or DEFAULT_SLICE_STORE,
+        slice_store=slices or str(choice.state / SLICES),
         allow_closed=allow_closed,
     )
     warnings: list[Problem] = []
-    opened = find_registry(registry)
+    opened = choice.open_to_read(quiet=True)
     try:
         loaded = load_catalog(catalog, project=project)
         snapshot = build_snapshot(
@@ -80,23 +77,11 @@ def command(
             warn=warnings.append,
         )
     finally:
-        if opened is not None:
-            opened.close()
+        opened.close()
     place = _write(snapshot, output)
     click.echo(f"sha256 {snapshot.sha256}{f' {place}' if place else ''}", err=True)
     for warning in warnings:
         click.echo("\n" + render_problem(warning), err=True)
-
-
-def find_registry(url: str | None) -> Registry | None:
-    """Return the registry; None when none was named and the embedded one was never made."""
-    if url is None:
-        if not Path(DEFAULT_REGISTRY.removeprefix("sqlite:///")).exists():
-            return None
-        url = DEFAULT_REGISTRY
-    from airflow_provider_runtime.core.registry.sql import open_registry
-
-    return open_registry(url)
 
 
 def _write(snapshot: Snapshot, output: str | None) -> str | None:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from airflow_provider_runtime.cli.credentials import read_credential
-from airflow_provider_runtime.cli.options import DEFAULT_REGISTRY, catalog_option, project_option, registry_option
-from airflow_provider_runtime.cli.parameters import Day, Moment, Setting
+from airflow_provider_runtime.cli.options import catalog_option, project_option, registry_option, spark_options
+from airflow_provider_runtime.cli.parameters import Day, Moment
+from airflow_provider_runtime.cli.registries import SLICES, SNAPSHOTS, choose_registry
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,9 +46,8 @@ class RunRequest:
 @click.option("--period", metavar="X[..Y]", help="A period, or the first and the last of several.")
 @click.option("--as-of", type=Day(), help="Day for which bitemporal tables are read. [default: the period's start]")
 @click.option("--timestamp", type=Moment(), help="Timestamp of the run. [default: now]")
-@registry_option(default=DEFAULT_REGISTRY)
-@click.option("--master", metavar="M", default="local[*]", show_default=True, help="Spark master, or sc://HOST:PORT.")
-@click.option("--conf", metavar="K=V", type=Setting(), multiple=True, help="Setting of Spark; may be repeated.")
+@registry_option()
+@spark_options
 @click.option("--sandbox", metavar="ID", help="Datasource that a draft project writes to. [default: sandbox]")
 @click.option("--allow-closed", is_flag=True, help="Run a closed period too; a locked one never runs.")
 @click.option("--snapshot", metavar="FILE", help="Execute this snapshot again instead of resolving.")
@@ -60,6 +60,13 @@ class RunRequest:
 )
 @click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="Write what was done to this file.")
 @click.option("--dry-run", is_flag=True, help="Resolve and show what would be done; no Spark, nothing is written.")
+@click.option("--stage-only", is_flag=True, help="Publish nothing: keep what is staged for `publish` or `discard`.")
+@click.option(
+    "--keep",
+    metavar="DAYS",
+    type=click.FloatRange(min=0, min_open=True, max=3650),
+    help="How long what is staged is kept. [default: 7]",
+)
 @click.option("--keep-going", is_flag=True, help="With several periods: go on after one that failed.")
 @click.pass_context
 def command(
@@ -69,7 +76,7 @@ def command(
     period: str | None,
     as_of: date | None,
     timestamp: datetime | None,
-    registry: str,
+    registry: str | None,
     master: str,
     conf: tuple[tuple[str, str], ...],
     sandbox: str | None,
@@ -80,6 +87,8 @@ def command(
     verify: bool,
     report: Path | None,
     dry_run: bool,
+    stage_only: bool,
+    keep: float | None,
     keep_going: bool,
 ) -> None:
     """Resolve, execute on Spark, publish and register.
@@ -107,12 +116,16 @@ def command(
     if snapshot is not None and settled:
         raise click.UsageError(f"--snapshot has settled that already; leave {settled[0]} out")
     if report is not None and not dry_run:
-        _prepare_report(report)
+        prepare_report(report)
     from airflow_provider_runtime.cli.local_run import LocalRunner
-    from airflow_provider_runtime.core.registry.sql import open_registry
 
-    opened = open_registry(registry)
-    runner = LocalRunner(opened, lambda: _start(master, dict(conf)), _print_progress, allow_closed, report, verify)
+    choice = choose_registry(registry, catalog, snapshot)
+    opened = choice.open_to_read() if dry_run else choice.open()
+    runner = LocalRunner(
+        opened, lambda: start_session(master, dict(conf)), print_progress, allow_closed, report, verify, stage_only
+    )
+    if keep is not None:
+        runner.keep_seconds = keep * 86400
     try:
         if snapshot is not None:
             if dry_run:
@@ -122,25 +135,22 @@ def command(
         elif plan is not None:
             from airflow_provider_runtime.cli.planned_run import run_plan
 
-            state = _find_state(registry)
-
             def run_one(name: str, found: str) -> RunResult:
-                request = RunRequest(name, found, None, None, None, allow_closed, keep_going, state)
+                request = RunRequest(name, found, None, None, None, allow_closed, keep_going, choice.state)
                 return _run_periods(runner, catalog, request, opened)[0]
 
             results = run_plan(plan, catalog, opened, run_one, keep_going=keep_going)
         else:
             assert project is not None
             assert period is not None
-            request = RunRequest(
-                project, period, as_of, timestamp, sandbox, allow_closed, keep_going, _find_state(registry)
-            )
+            request = RunRequest(project, period, as_of, timestamp, sandbox, allow_closed, keep_going, choice.state)
             if dry_run:
                 _show_plans(catalog, request, opened)
                 return
             results = _run_periods(runner, catalog, request, opened)
     finally:
         runner.stop()
+        opened.close()
     if report is not None:
         write_report(
             report,
@@ -150,7 +160,8 @@ def command(
     context.exit(0 if all(result.succeeded for result in results) else 1)
 
 
-def _start(master: str, conf: dict[str, str]) -> SparkSession:
+def start_session(master: str, conf: dict[str, str]) -> SparkSession:
+    """Start Spark in this process, with its progress bar on a terminal."""
     from airflow_provider_runtime.cli.local_spark import start_spark
 
     if sys.stderr.isatty():
@@ -158,15 +169,9 @@ def _start(master: str, conf: dict[str, str]) -> SparkSession:
     return start_spark(master, conf)
 
 
-def _print_progress(line: str) -> None:
+def print_progress(line: str) -> None:
+    """Print a line of progress."""
     click.echo(line, err=True)
-
-
-def _find_state(registry: str) -> Path:
-    """Return the folder of snapshots and slices: beside an SQLite registry, else .runtime."""
-    if registry.startswith("sqlite:///"):
-        return Path(registry.removeprefix("sqlite:///")).parent
-    return Path(".runtime")
 
 
 def _list_periods(loaded: LoadResult, request: RunRequest) -> tuple[str, ...]:
@@ -187,7 +192,7 @@ def _resolve(catalog: LoadResult, request: RunRequest, period: str, registry: Re
         as_of=request.as_of,
         run_timestamp=request.timestamp,
         sandbox=request.sandbox,
-        slice_store=str(request.state / "slices"),
+        slice_store=str(request.state / SLICES),
         allow_closed=request.allow_closed,
     )
     return build_snapshot(catalog, request.project, period, options, registry=registry, read_credential=read_credential)
@@ -204,8 +209,10 @@ def _run_periods(runner: LocalRunner, catalog: Path, request: RunRequest, regist
     from airflow_provider_runtime.cli.run_summary import print_result
     from airflow_provider_runtime.core.errors import RuntimeProviderError
     from airflow_provider_runtime.core.planning.snapshot.store import write_snapshot
+    from airflow_provider_runtime.core.private_folders import make_private_folder
     from airflow_provider_runtime.core.suggest import list_names
 
+    make_private_folder(request.state / SLICES)
     try:
         loaded = _load(catalog, request.project)
         periods = _list_periods(loaded, request)
@@ -218,7 +225,7 @@ def _run_periods(runner: LocalRunner, catalog: Path, request: RunRequest, regist
         snapshot = None
         try:
             snapshot = _resolve(loaded, request, period, registry)
-            uri = write_snapshot(snapshot, str(request.state / "snapshots"))
+            uri = write_snapshot(snapshot, str(request.state / SNAPSHOTS))
             result = runner.execute(snapshot, uri)
         except RuntimeProviderError as error:
             result = make_failed_result(period, error, snapshot)
@@ -299,7 +306,7 @@ def write_report(path: Path, reports: list[dict[str, object]], *, several: bool)
     LocalStorage().write_bytes(str(path.absolute()), (json.dumps(document, indent=2) + "\n").encode())
 
 
-def _prepare_report(path: Path) -> None:
+def prepare_report(path: Path) -> None:
     """Find out before a run, not after it, that its report has no place to go to."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

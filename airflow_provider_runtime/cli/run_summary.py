@@ -39,13 +39,17 @@ def print_result(result: RunResult, catalog: Path | None) -> None:
     name, version = hide_control_characters(snapshot.project.name), snapshot.project.version
     seconds = result.report["timings"].get("total_seconds", 0)
     rows_in = "" if result.rows_in is None else f", {result.rows_in} rows in"
-    click.echo(f"{name} version {version}, period {result.period}: succeeded in {seconds:.1f} s{rows_in}")
+    status = result.report["status"]
+    click.echo(f"{name} version {version}, period {result.period}: {status} in {seconds:.1f} s{rows_in}")
     _print_operations(result.report["operations"])
     _print_outputs(result.report["outputs"])
     _print_checks(result.report["checks"])
     _print_differences(result.report["differences"])
     _print_pins(snapshot)
     click.echo(hide_control_characters(f"run {result.report['run_id']}, snapshot {result.snapshot_uri}"))
+    if status == "staged":
+        run_id = hide_control_characters(str(result.report["run_id"]))
+        click.echo(f"nothing is published yet: `airflow-runtime publish {run_id}`, or `discard`")
 
 
 def _tell_published(result: RunResult) -> str:

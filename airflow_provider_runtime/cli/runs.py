@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
 
 import click
 
-from airflow_provider_runtime.cli.options import DEFAULT_REGISTRY, format_option, print_json, registry_option
+from airflow_provider_runtime.cli.options import catalog_option, format_option, print_json, registry_option
+from airflow_provider_runtime.cli.registries import choose_registry
 from airflow_provider_runtime.cli.tables import print_table
 from airflow_provider_runtime.core.registry.ports import RunRecord
 
 
 @click.command("runs")
-@registry_option(default=DEFAULT_REGISTRY)
+@catalog_option
+@registry_option()
 @click.option("--project", metavar="P", help="Only runs of this project (id or name).")
 @click.option("--period", metavar="X", help="Only runs for this period.")
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many, the latest first.")
 @format_option("text", "json")
-def command(registry: str, project: str | None, period: str | None, limit: int | None, output_format: str) -> None:
+def command(
+    catalog: Path,
+    registry: str | None,
+    project: str | None,
+    period: str | None,
+    limit: int | None,
+    output_format: str,
+) -> None:
     """List the runs that the registry knows, the latest first.
 
     \b
     Example:
       airflow-runtime runs --project fx-conversion --period 2026-01
     """
-    from airflow_provider_runtime.core.registry.sql import open_registry
-
-    records = open_registry(registry).list_runs(project=project, period=period, limit=limit)
+    opened = choose_registry(registry, catalog).open_to_read()
+    records = opened.list_runs(project=project, period=period, limit=limit)
     if output_format == "json":
         print_json([describe_run(record) for record in records])
         return

@@ -13,7 +13,7 @@ from airflow_provider_runtime.cli.options import (
     project_option,
     registry_option,
 )
-from airflow_provider_runtime.cli.resolve import find_registry
+from airflow_provider_runtime.cli.registries import choose_registry
 from airflow_provider_runtime.core.errors import RuntimeProviderError
 
 
@@ -41,7 +41,7 @@ def command(
     opened = None
     try:
         # Without --registry the folder is judged by itself, wherever the command is called.
-        opened = find_registry(registry) if registry is not None else None
+        opened = choose_registry(registry, catalog).open_to_read(quiet=True) if registry is not None else None
         result = validate_catalog(catalog, project=project, registry=opened)
     except RuntimeProviderError as error:
         unplaced = [found if found.location.file else found.at(file=str(catalog)) for found in error.problems]

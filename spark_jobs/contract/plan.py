@@ -284,6 +284,8 @@ class Destination:
     table: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     credential_ref: str | None = None
+    shared: bool = False
+    """Whether other projects may write the same periods of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,6 +348,17 @@ class TableTrace:
     periods: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class PublicationSettings:
+    """What is asked before anything is published."""
+
+    compare: bool = False
+    """Whether a run that replaces a published period is compared with what it replaces."""
+    needs_approval: bool = False
+    by: tuple[str, ...] = ()
+    """Who may approve."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What whoever runs a plan must know of it beside what is executed."""
@@ -359,6 +372,7 @@ class Settings:
     definitions: tuple[UsedDefinition, ...] = ()
     trace: Mapping[str, TableTrace] = field(default_factory=dict)
     """By the table's key."""
+    publication: PublicationSettings = field(default_factory=PublicationSettings)
 
 
 @dataclass(frozen=True, slots=True)

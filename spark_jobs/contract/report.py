@@ -39,8 +39,23 @@ class SliceReport:
 
 
 @dataclass(frozen=True, slots=True)
+class StagedReport:
+    """Where an output's rows wait for a decision."""
+
+    nonce: Annotated[str, Matching("[0-9a-zA-Z]{1,40}")]
+    """Part of the names of what the attempt has staged."""
+    uri: str | None = None
+    """Folder of the staged files; None for a database."""
+    format: str | None = None
+    table: str | None = None
+    """Name of the stage table of a database."""
+    files: Mapping[str, RowCount] = field(default_factory=dict)
+    """Names and sizes of the staged files."""
+
+
+@dataclass(frozen=True, slots=True)
 class OutputReport:
-    """What an output published."""
+    """What an output published, or has staged."""
 
     seq: int
     destination: str
@@ -48,6 +63,7 @@ class OutputReport:
     columns: tuple[str, ...]
     registered_dataset: str | None = None
     slice: SliceReport | None = None
+    staged: StagedReport | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +123,7 @@ class Report:
 
     snapshot_sha256: str
     attempt: int
-    status: Literal["succeeded", "failed"]
+    status: Literal["succeeded", "staged", "failed"]
     run_id: str | None = None
     period: str | None = None
     operations: tuple[OperationReport, ...] = ()
@@ -123,6 +139,8 @@ class Report:
     """All problems, `error` being the first of them."""
     cut_short: bool = False
     """Whether it failed while outputs were swapped in: some may be published, and the retry completes them."""
+    newest_token: int | None = None
+    """The token of the attempt that stands in the way of this one, when that has ended."""
     exit_code: int = 0
     report_version: int = REPORT_VERSION
 
@@ -130,6 +148,11 @@ class Report:
     def succeeded(self) -> bool:
         """Whether everything was published."""
         return self.status == "succeeded"
+
+    @property
+    def failed(self) -> bool:
+        """Whether the job has failed."""
+        return self.status == "failed"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON's own kinds of values."""

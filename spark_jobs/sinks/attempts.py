@@ -2,6 +2,8 @@
 
     <parent>/.<table>.runtime/staging/<run>/<token>-<nonce>/claimed/   an attempt, and ...
     <parent>/.<table>.runtime/staging/<run>/<token>-<nonce>/<seq>/     ... what it has staged
+    <parent>/.<table>.runtime/staging/<run>/<token>-<nonce>/keep-<t>/  ... until when that waits for a decision
+    <parent>/.<table>.runtime/staging/<run>/<token>-<nonce>/ended/     ... an attempt that has ended
     <parent>/.<table>.runtime/fences/<run>/<token>/                    the newest attempt of a run that was swept
     <parent>/.<table>.runtime/retired/<millis>-<nonce>/                what was replaced, kept a while for its readers
     <parent>/.<table>.runtime/aside/<run or table>/<number>-<nonce>/   what is replaced where that takes two renames
@@ -18,13 +20,22 @@ import hashlib
 import secrets
 import time
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
+from spark_jobs.contract.hidden_folder import LockMark, get_hidden_folder, get_lock_uri, name_writer
 from spark_jobs.errors import JobError
 from spark_jobs.spark.storage import Entry, Storage, join_uri, split_uri
 
 RETIRED_SECONDS = 3600.0
 ABANDONED_SECONDS = 7 * 86400.0
 RETIRED_SUFFIX = ".retired"
+CLOCK_SECONDS = 60.0
+"""How far clocks of machines may differ without being worth a word."""
+KEEP = "keep-"
+ENDED = "ended"
+MOST_MARK_BYTES = 10_000
+FIRST_TIME, LAST_TIME = 1_000_000_000_000, 100_000_000_000_000
+"""Tokens between these are milliseconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +47,10 @@ class Attempt:
     period: str
     digest: str
     nonce: str = field(default_factory=lambda: secrets.token_hex(4))
+    project_name: str = ""
+    calendar: str = "gregorian"
+    lies_in: tuple[str, ...] = ()
+    """The coarser periods that the period belongs to."""
 
     @property
     def name(self) -> str:
@@ -48,18 +63,26 @@ class Attempt:
         return hashlib.sha256(f"{self.project_id}\0{self.period}".encode()).hexdigest()[:16]
 
 
-def make_replaced_error(token: int, newer: int | None = None) -> JobError:
+def make_replaced_error(token: int, newer: int | None = None, *, has_ended: bool = False) -> JobError:
     """Return the error of an attempt that a newer one has taken the place of."""
-    by = f" {newer}" if newer is not None else ""
-    return JobError("RUN_002", f"attempt {token} was replaced by a newer one{by} and publishes nothing")
+    is_ahead = newer is not None and newer > (time.time() + CLOCK_SECONDS) * 1000
+    if newer is None or not (has_ended or is_ahead):
+        by = f" {newer}" if newer is not None else ""
+        return JobError("RUN_002", f"attempt {token} was replaced by a newer one{by} and publishes nothing")
+    state = "has ended" if has_ended else "is from the future"
+    message = (
+        f"attempt {token}{_show_time(token)} was replaced by a newer one {newer}{_show_time(newer)}, which {state}:"
+        " a clock was probably ahead when that one began, or it belongs to another registry"
+    )
+    hint = "`airflow-runtime runs --release PROJECT PERIOD --reason TEXT` lets the next attempt take a newer number"
+    return JobError("RUN_002", message, hint=hint, newest_token=newer)
 
 
 class StagingArea:
     """What attempts keep beside one table."""
 
     def __init__(self, storage: Storage, table_uri: str, attempt: Attempt) -> None:
-        folder, name = split_uri(table_uri)
-        hidden = join_uri(folder, f".{name}.runtime") if folder else join_uri(table_uri, ".runtime")
+        hidden = get_hidden_folder(table_uri)
         self._storage = storage
         self._table = table_uri
         self._attempt = attempt
@@ -68,6 +91,7 @@ class StagingArea:
         self._staging = join_uri(hidden, "staging")
         self._fences = join_uri(hidden, "fences")
         self._aside = join_uri(hidden, "aside")
+        self._writers = join_uri(hidden, "writers")
         self._own_aside = ""
         self.folder = join_uri(self._attempts, attempt.name)
         self._mark = join_uri(self.folder, "claimed")
@@ -96,10 +120,59 @@ class StagingArea:
         return others
 
     def _refuse_if_newer(self, others: list[Entry]) -> None:
-        newest = max(map(_read_token, others), default=0)
-        if newest > self._attempt.token:
-            self.release()
-            raise make_replaced_error(self._attempt.token, newest)
+        newest = max(others, key=_read_token, default=None)
+        if newest is None or _read_token(newest) <= self._attempt.token:
+            return
+        self.release()
+        has_ended = self._storage.exists(join_uri(self._attempts, newest.name, ENDED))
+        raise make_replaced_error(self._attempt.token, _read_token(newest), has_ended=has_ended)
+
+    def check_period(self) -> None:
+        """Raise PERIOD_002 when a lock has left its mark here, whichever registry it was."""
+        attempt = self._attempt
+        folder = split_uri(get_lock_uri(self._table, attempt.calendar, attempt.period))[0]
+        locked = {entry.name for entry in self._storage.list(folder)}
+        for period in (attempt.period, *attempt.lies_in):
+            if period in locked:
+                mark = LockMark.decode(self._storage.read_bytes(join_uri(folder, period), MOST_MARK_BYTES))
+                inside = "" if period == attempt.period else f" lies in {period}, which"
+                message = f"period {attempt.period}{inside} was locked by {mark.who}: {mark.reason}"
+                hint = f"the lock left its mark at the destination{f' on {mark.at}' if mark.at else ''}: it is final"
+                raise JobError("PERIOD_002", message, hint=hint)
+
+    def check_writers(self, *, overwrites: bool) -> None:
+        """Raise OUTPUT_002 when another project has written what would be replaced."""
+        period = self._attempt.period
+        for entry in self._storage.list(self._writers):
+            project, _, written = entry.name.partition("~")
+            if project == self._attempt.project_id or not (overwrites or written in {period, ""}):
+                continue
+            name = self._storage.read_bytes(join_uri(self._writers, entry.name), MOST_MARK_BYTES).decode(
+                "utf-8", "replace"
+            )
+            what = f"period {period}" if written == period else "other periods" if written else "the whole table"
+            message = f"{what} of this table was written by project '{name or project}'"
+            hint = "write to another table, or say `shared: true` on the destination of both"
+            raise JobError("OUTPUT_002", message, hint=hint)
+
+    def note_writer(self, *, overwrites: bool, is_shared: bool) -> None:
+        """Note that this project writes the period; of two projects that do so at once, neither goes on."""
+        name = name_writer(self._attempt.project_id, "" if overwrites else self._attempt.period)
+        is_new = not self._storage.exists(join_uri(self._writers, name))
+        if is_new:
+            self._storage.write_bytes(join_uri(self._writers, name), self._attempt.project_name.encode())
+        if is_shared:
+            return
+        try:
+            self.check_writers(overwrites=overwrites)
+        except JobError:
+            if is_new:
+                self._storage.delete(join_uri(self._writers, name))
+            raise
+
+    def keep(self, until_millis: int) -> None:
+        """Keep what is staged here from being swept until then."""
+        self._storage.make_folder(join_uri(self.folder, f"{KEEP}{until_millis}"))
 
     def put_aside(self, uri: str) -> str:
         """Move what is about to be replaced out of sight, to where `recover` looks for it; return its address there."""
@@ -153,16 +226,26 @@ class StagingArea:
         for run in self._storage.list(self._staging):
             if run.age_seconds > ABANDONED_SECONDS and run.name != self._attempt.run_key:
                 attempts = self._storage.list(join_uri(self._staging, run.name))
+                if any(self._is_kept(join_uri(self._staging, run.name, entry.name)) for entry in attempts):
+                    continue
                 newest = max(map(_read_token, attempts), default=0)
                 self._storage.make_folder(join_uri(self._fences, run.name, f"{newest:020d}"))
                 self._storage.delete(join_uri(self._staging, run.name))
 
     def empty(self) -> None:
         """Remove what this attempt has staged; its mark stays as the fence against older ones."""
-        for entry in self._storage.list(self.folder):
-            uri = join_uri(self.folder, entry.name)
+        found = [join_uri(self.folder, entry.name) for entry in self._storage.list(self.folder)]
+        for uri in found:
             if uri != self._mark:
                 self._storage.delete(uri)
+        if self._mark in found:
+            self._storage.make_folder(join_uri(self.folder, ENDED))
+
+    def _is_kept(self, attempt_uri: str) -> bool:
+        kept = [
+            entry.name.removeprefix(KEEP) for entry in self._storage.list(attempt_uri) if entry.name.startswith(KEEP)
+        ]
+        return any(millis.isdigit() and int(millis) > time.time() * 1000 for millis in kept)
 
     def release(self) -> None:
         """Remove this attempt's folder."""
@@ -189,6 +272,13 @@ def _name_retired() -> str:
 def _get_retired_age(entry: Entry) -> float:
     millis = entry.name.split("-", 1)[0]
     return time.time() - int(millis) / 1000 if millis.isdigit() else entry.age_seconds
+
+
+def _show_time(token: int) -> str:
+    """Return the time that a token was made of, where it was one."""
+    if not FIRST_TIME < token < LAST_TIME:
+        return ""
+    return f" (at {datetime.fromtimestamp(token / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC)"
 
 
 def _read_token(entry: Entry) -> int:

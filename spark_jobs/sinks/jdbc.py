@@ -24,9 +24,11 @@ from spark_jobs.sinks.ledger import (
     KEY_CONDITION,
     LedgerKey,
     add_row,
+    list_other_writers,
     lock_row,
     make_ledger,
     read_brought,
+    read_published_token,
     update_row,
     write_brought,
 )
@@ -64,7 +66,9 @@ class JdbcOutput:
                 add_row(target, database, key)
             token, _, _ = lock_row(target, database, self._key)
             if token > target.attempt.token:
-                raise make_replaced_error(target.attempt.token, token)
+                has_ended = read_published_token(target, database, self._key) == token
+                raise make_replaced_error(target.attempt.token, token, has_ended=has_ended)
+            self._check_writers(database)
             update_row(target, database, self._key, {"token": target.attempt.token, "nonce": target.attempt.nonce})
             # Listed while the row is locked, these are of older attempts: a newer one makes its table after its claim.
             left = database.find_tables(target.schema, target.stage_prefix)
@@ -100,6 +104,24 @@ class JdbcOutput:
         with self._target.explained(), self._target.connect() as database:
             self._lock(database)
             database.rollback()
+
+    @property
+    def stage_name(self) -> str:
+        """Name of the stage table."""
+        return self._target.stage_name
+
+    def take_up(self, rows: int) -> None:
+        """Go on with the stage table of this attempt; RUN_002 when a newer one has claimed the table."""
+        with self._target.explained(), self._target.connect() as database:
+            self._target = self._target.resolve(database)
+        self.rows = rows
+        if not self.is_published():
+            self.check()
+
+    def is_published(self) -> bool:
+        """Tell whether the ledger says that this attempt has published."""
+        with self._target.explained():
+            return self._was_committed()
 
     def rehearse(self) -> None:
         """Replace the period's rows in a transaction that is dropped: what the database refuses is known before."""
@@ -146,8 +168,22 @@ class JdbcOutput:
         token, nonce, digest = lock_row(target, database, self._key)
         if (token, nonce) != (target.attempt.token, target.attempt.nonce):
             raise make_replaced_error(target.attempt.token, token)
+        self._check_writers(database)
         self._replaced = tuple(sorted(read_brought(target, database).union(target.periods)))
         return digest
+
+    def _check_writers(self, database: Database) -> None:
+        """Raise OUTPUT_002 when another project has written what would be replaced."""
+        target = self._target
+        if target.output.destination.shared:
+            return
+        overwrites = target.output.write_mode == "overwrite"
+        others = list_other_writers(target, database, None if overwrites else target.attempt.period)
+        if others:
+            what = "this table" if overwrites else f"period {target.attempt.period} of this table"
+            message = f"{what} was written by project '{others[0]}'"
+            hint = "write to another table, or say `shared: true` on the destination of both"
+            raise JobError("OUTPUT_002", message, hint=hint, mark=target.output.mark)
 
     def _replace(self, database: Database) -> None:
         target = self._target

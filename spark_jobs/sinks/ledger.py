@@ -67,6 +67,20 @@ def update_row(target: JdbcTarget, database: Database, key: LedgerKey, values: M
     database.execute(f"UPDATE {target.ledger} SET {changes} WHERE {KEY_CONDITION}", *values.values(), *key)
 
 
+def read_published_token(target: JdbcTarget, database: Database, key: LedgerKey) -> int | None:
+    """Return the token of the attempt that published last."""
+    found = database.query(f"SELECT published_token FROM {target.ledger} WHERE {KEY_CONDITION}", *key)
+    return max((int(token) for (token,) in found if token is not None), default=None)
+
+
+def list_other_writers(target: JdbcTarget, database: Database, period: str | None) -> list[str]:
+    """Return the other projects that have published a period of the table, or any where none is given."""
+    sql = f"SELECT project, period FROM {target.ledger} WHERE target = ? AND published_token IS NOT NULL"
+    found = {(str(project), str(written)) for project, written in database.query(sql, target.name)}
+    mine = {EVERY, target.attempt.project_id}
+    return sorted(project for project, written in found if project not in mine and period in {None, written})
+
+
 def read_brought(target: JdbcTarget, database: Database) -> set[str]:
     """Return the other periods whose rows this project's runs of this period have written, and nobody since."""
     sql = f"SELECT period FROM {target.ledger} WHERE target = ? AND project = ? AND digest = ?"

@@ -6,7 +6,7 @@ import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from spark_jobs.contract.addresses import escape_pattern, is_local
 from spark_jobs.contract.options import VERIFIED, merge_options
 from spark_jobs.contract.plan import Table, Temporal
-from spark_jobs.contract.report import OutputReport, SliceReport
+from spark_jobs.contract.report import OutputReport, SliceReport, StagedReport
 from spark_jobs.contract.sql import quote_name
 from spark_jobs.credentials import read_credentials, read_options
 from spark_jobs.errors import JobError, shorten
@@ -63,6 +63,8 @@ class Output:
     area: StagingArea | None = None
     staged: StagedFiles | None = None
     """Parquet or other files that hold the output's rows."""
+    resumes = False
+    """Whether an earlier process of this attempt has staged the rows."""
 
     def __init__(
         self,
@@ -94,6 +96,20 @@ class Output:
     def check(self) -> None:
         """Raise RUN_002 when a newer attempt is known."""
         raise NotImplementedError
+
+    def take_up(self, kept: OutputReport) -> None:
+        """Go on with what an earlier process of this attempt has staged; RUN_002 when it was replaced since."""
+        raise NotImplementedError
+
+    def is_published(self) -> bool:
+        """Tell whether an earlier process of this attempt has published the output before it ended."""
+        raise NotImplementedError
+
+    def keep(self, until_millis: int) -> None:
+        """Keep what is staged until then."""
+
+    def note_writer(self) -> None:
+        """Note who publishes here; OUTPUT_002 when another project did."""
 
     def rehearse(self) -> None:
         """Raise what the destination has against the output."""
@@ -146,10 +162,13 @@ class Output:
         if self.slice is None or self.staged is None:
             return
         with self.explained():
-            if self.staged.uri != self.slice.hidden_uri:
-                self._copy_slice(self.staged, self.slice)
-            self._slice_content = digest_rows(self.slice.storage, self.slice.hidden_uri)
-            self.slice.storage.move(self.slice.hidden_uri, self.slice.uri)
+            # An earlier process of this attempt may have come this far, or half of it.
+            if not (self.resumes and self.slice.storage.exists(self.slice.uri)):
+                if self.staged.uri != self.slice.hidden_uri:
+                    self.slice.storage.delete(self.slice.hidden_uri)
+                    self._copy_slice(self.staged, self.slice)
+                self.slice.storage.move(self.slice.hidden_uri, self.slice.uri)
+            self._slice_content = digest_rows(self.slice.storage, self.slice.uri)
 
     def clean(self) -> None:
         """Remove what is not needed any more; failing at that is no failure of the run."""
@@ -171,6 +190,14 @@ class Output:
             registered_dataset=kept.dataset_name if kept is not None else None,
             slice=SliceReport(self.slice.uri, self.rows, self._slice_content) if self.slice is not None else None,
         )
+
+    def describe_staged(self) -> StagedReport:
+        """Return where the staged rows are."""
+        raise NotImplementedError
+
+    def make_staged_report(self) -> OutputReport:
+        """Return what was staged."""
+        return replace(self.make_report(), slice=None, staged=self.describe_staged())
 
     @contextmanager
     def explained(self) -> Iterator[None]:
@@ -229,7 +256,9 @@ class Output:
         return self._place(make_write_error(self.operation.destination.display, redact(reason)))
 
     def _place(self, error: JobError) -> JobError:
-        return JobError(error.code, error.message, hint=error.hint, mark=self.operation.mark)
+        return JobError(
+            error.code, error.message, hint=error.hint, mark=self.operation.mark, newest_token=error.newest_token
+        )
 
     def _make_slice(self) -> _SliceFolder | None:
         kept = self.operation.slice
@@ -275,8 +304,11 @@ class FileOutput(Output):
             destination.format,
             destination.options,
         )
-        overwrites = operation.write_mode == "overwrite"
-        self._table = FileTable(self._storage, self.area, destination.uri, attempt.period, overwrites, attempt.token)
+        self._overwrites = operation.write_mode == "overwrite"
+        self._table = FileTable(
+            self._storage, self.area, destination.uri, attempt.period, self._overwrites, attempt.token
+        )
+        self._kept_files: Mapping[str, int] = {}
         # What is registered or checked is staged as Parquet, and converted once all its rows are there.
         self._converts = (self.slice is not None or is_checked) and destination.format != PARQUET
         self.staged = (self.stage_slice() or self._stage_for_checks()) if self._converts else self._files
@@ -289,6 +321,9 @@ class FileOutput(Output):
         """Become the newest attempt at this folder."""
         with self.explained():
             self.area.claim()
+            self.area.check_period()
+            if not self.operation.destination.shared:
+                self.area.check_writers(overwrites=self._overwrites)
             self._table.recover()
             credentials = read_options(self.operation.destination.credential_ref)
             self._files.options = merge_options(
@@ -296,9 +331,38 @@ class FileOutput(Output):
             )
 
     def check(self) -> None:
-        """Raise RUN_002 when a newer attempt is known here."""
+        """Raise RUN_002 when a newer attempt is known here, PERIOD_002 when a lock is."""
         with self.explained():
             self.area.check()
+            self.area.check_period()
+
+    def take_up(self, kept: OutputReport) -> None:
+        """Go on with the files that this attempt has staged."""
+        assert kept.staged is not None
+        self.rows, self._kept_files, self.resumes = kept.rows, kept.staged.files, True
+        self._table = replace(self._table, resumes=True)
+        with self.explained():
+            self.area.check()
+            self._table.recover()
+
+    def is_published(self) -> bool:
+        """Tell whether the table holds the staged files."""
+        with self.explained():
+            return self._table.holds_files(self._kept_files)
+
+    def keep(self, until_millis: int) -> None:
+        """Keep the staged files from being swept."""
+        with self.explained():
+            self.area.keep(until_millis)
+
+    def note_writer(self) -> None:
+        """Note in the table's hidden folder that this project writes the period."""
+        with self.explained():
+            self.area.note_writer(overwrites=self._overwrites, is_shared=self.operation.destination.shared)
+
+    def describe_staged(self) -> StagedReport:
+        """Return the folder of the staged files."""
+        return StagedReport(self.attempt.nonce, self._files.uri, self._files.format, files=self._files.list_sizes())
 
     def seal(self) -> None:
         """Finish the staged files, converted where that is asked for."""
@@ -321,8 +385,16 @@ class FileOutput(Output):
     def clean(self) -> None:
         """Remove what is left of staging, and what was retired long ago."""
         with contextlib.suppress(OSError):
+            if self.resumes:
+                self._retire_replaced()
             self.area.empty()
             self.area.sweep()
+
+    def _retire_replaced(self) -> None:
+        """Keep for its readers what a process that ended right after a swap has left where the staged files were."""
+        for uri in (self._files.uri, f"{self._files.uri}.table"):
+            if self._storage.exists(uri):
+                self.area.retire(uri)
 
     def abandon(self) -> None:
         """Remove what was staged; the attempt's folder stays as a fence."""
@@ -357,6 +429,19 @@ class JdbcTableOutput(Output):
     def check(self) -> None:
         """Raise RUN_002 when the ledger knows a newer attempt; the transaction that publishes looks again."""
         self._table.check()
+
+    def take_up(self, kept: OutputReport) -> None:
+        """Go on with the stage table of this attempt."""
+        self.rows, self.resumes = kept.rows, True
+        self._table.take_up(kept.rows)
+
+    def is_published(self) -> bool:
+        """Tell whether the ledger says so."""
+        return self._table.is_published()
+
+    def describe_staged(self) -> StagedReport:
+        """Return the stage table."""
+        return StagedReport(self.attempt.nonce, table=self._table.stage_name)
 
     def rehearse(self) -> None:
         """Let the database refuse the rows while nothing is seen of the run yet."""

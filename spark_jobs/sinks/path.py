@@ -103,8 +103,12 @@ class StagedFiles:
         keeper = min(self._rows_of)
         return self.rows > 0 or name != keeper
 
+    def list_sizes(self) -> dict[str, int]:
+        """Return names and sizes of the files."""
+        return {entry.name: entry.size for entry in self.storage.list(self.uri) if not _is_hidden(entry.name)}
+
     def _list_files(self) -> list[str]:
-        return [entry.name for entry in self.storage.list(self.uri) if not _is_hidden(entry.name)]
+        return list(self.list_sizes())
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,8 @@ class FileTable:
     period: str
     overwrite: bool
     token: int
+    resumes: bool = False
+    """Whether an earlier process of this attempt may have begun to publish."""
 
     def publish(self, staged_uri: str) -> None:
         """Let the staged files take the place of the period's, or of the whole table."""
@@ -135,6 +141,11 @@ class FileTable:
         self.storage.make_folder(probe)
         self.storage.move(probe, join_uri(self.uri, name))
         self.storage.delete(join_uri(self.uri, name))
+
+    def holds_files(self, files: Mapping[str, int]) -> bool:
+        """Tell whether the table holds these very files for the period; each attempt's have names of their own."""
+        found = self._list_files(self._period_uri)
+        return bool(found) and found == dict(files) and (not self.overwrite or self._is_only_period())
 
     def recover(self) -> None:
         """Put back what an attempt that failed between two renames has left aside."""
@@ -162,8 +173,11 @@ class FileTable:
     def _wrap(self, staged_uri: str) -> str:
         """Make the staged period the only one of a staged table."""
         table = staged_uri + ".table"
+        inside = join_uri(table, f"period={self.period}")
+        if self.resumes and not self.storage.exists(staged_uri) and self.storage.exists(inside):
+            return table
         self.storage.make_folder(table)
-        self.storage.move(staged_uri, join_uri(table, f"period={self.period}"))
+        self.storage.move(staged_uri, inside)
         return table
 
     def _swap_folder(self, staged_uri: str, target_uri: str) -> None:

@@ -3,11 +3,15 @@
 `begin` fences off older attempts at every destination before anything is computed. `publish` asks databases whether
 they take the rows, checks all fences, copies the slices of registered datasets, then swaps the outputs in, in seq
 order. A crash in between is completed by the retry: what it finds published it leaves alone.
+
+`keep_staged` ends the first half instead; `publish_staged`, in another process, is the second half of the same attempt:
+the same token and names, so that fences hold for it as if it had never stopped.
 """
 
 from __future__ import annotations
 
 import contextlib
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -30,10 +34,19 @@ if TYPE_CHECKING:
 class Publication:
     """The outputs of one attempt, from the first claim to the last swap."""
 
-    def __init__(self, spark: SparkSession, snapshot: Snapshot, attempt: int) -> None:
+    def __init__(self, spark: SparkSession, snapshot: Snapshot, attempt: int, nonce: str | None = None) -> None:
         self._spark = spark
         self._snapshot = snapshot
-        self._attempt = Attempt(attempt, snapshot.project.id, snapshot.period.identifier, snapshot.sha256)
+        self._attempt = Attempt(
+            attempt,
+            snapshot.project.id,
+            snapshot.period.identifier,
+            snapshot.sha256,
+            nonce or secrets.token_hex(4),
+            snapshot.project.name,
+            snapshot.plan.settings.calendar,
+            snapshot.plan.settings.enclosing_periods,
+        )
         self._outputs = {
             operation.seq: self._make_output(operation)
             for operation in sorted(snapshot.plan.operations, key=lambda operation: operation.seq)
@@ -100,17 +113,71 @@ class Publication:
         # What the first one is refused for is found when it is published, before anything is seen.
         for output in outputs[1:]:
             output.rehearse()
+        return self._swap_in(outputs, before_swap, verify)
+
+    def keep_staged(
+        self,
+        until_millis: int,
+        before_keeping: Callable[[], None] | None = None,
+        verify: Callable[[tuple[OutputReport, ...]], None] | None = None,
+    ) -> tuple[OutputReport, ...]:
+        """Keep what is staged for a decision; destinations are asked now whether they would take it."""
+        outputs = list(self._outputs.values())
+        self.seal()
+        for output in outputs:
+            output.rehearse()
+        if verify is not None:
+            verify(tuple(output.make_report() for output in outputs))
+        if before_keeping is not None:
+            before_keeping()
+        for output in outputs:
+            output.check()
+            output.keep(until_millis)
+        return tuple(output.make_staged_report() for output in outputs)
+
+    def publish_staged(
+        self, staged: Sequence[OutputReport], before_swap: Callable[[], None] | None = None
+    ) -> tuple[OutputReport, ...]:
+        """Publish what an earlier process of this attempt has staged; what one has published already is left alone."""
+        self._take_up(staged)
+        left = [output for output in self._outputs.values() if not output.is_published()]
+        for output in left[1:]:
+            output.rehearse()
+        return self._swap_in(left, before_swap)
+
+    def discard_staged(self, staged: Sequence[OutputReport]) -> None:
+        """Remove what an earlier process of this attempt has staged."""
+        with contextlib.suppress(JobError):
+            self._take_up(staged)
+        self.abandon()
+
+    def _take_up(self, staged: Sequence[OutputReport]) -> None:
+        kept = {report.seq: report for report in staged if report.staged is not None}
+        if set(kept) != set(self._outputs):
+            raise JobError("SNAPSHOT_001", "the report of what was staged is not one of this snapshot")
+        for seq, output in self._outputs.items():
+            output.take_up(kept[seq])
+
+    def _swap_in(
+        self,
+        left: Sequence[Output],
+        before_swap: Callable[[], None] | None,
+        verify: Callable[[tuple[OutputReport, ...]], None] | None = None,
+    ) -> tuple[OutputReport, ...]:
+        outputs = list(self._outputs.values())
         if before_swap is not None:
             before_swap()
         for output in outputs:
             output.check()
+        for output in outputs:
+            output.note_writer()
         for output in outputs:
             output.publish_slice()
         reports = tuple(output.make_report() for output in outputs)
         if verify is not None:
             verify(reports)
         self.begun = True
-        for output in outputs:
+        for output in left:
             output.publish()
         for output in outputs:
             output.clean()

@@ -143,6 +143,8 @@ class Destination(Model):
     """Schema of the table in the database."""
     options: dict[str, Place] = Field(default_factory=dict)
     """Options for Spark's writer; never a secret."""
+    shared: Boolean = False
+    """Whether other projects may write the same periods of it, and this project theirs."""
 
 
 class OutputArguments(Model):

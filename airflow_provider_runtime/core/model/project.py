@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from airflow_provider_runtime.core.model.base import (
     Boolean,
@@ -66,6 +67,23 @@ class AirflowSettings(Model):
     """Arguments for spark-submit: conn_id, conf, deploy_mode, memory and the like."""
 
 
+class Publication(Model):
+    """What is asked before anything is published."""
+
+    compare: Boolean = False
+    """Compare with what is published before replacing it, in the report."""
+    approval: Literal["required"] | None = None
+    """A second person decides: the run ends staged."""
+    by: tuple[NonEmptyText, ...] = ()
+    """Who may approve: users of the operating system, or of Airflow."""
+
+    @model_validator(mode="after")
+    def _check_approvers(self) -> Self:
+        if self.approval is not None and not self.by:
+            raise PydanticCustomError("approvers", "an approval needs approvers: add `by` with their names")
+        return self
+
+
 class Project(Model):
     """A declarative computation that runs once for each period."""
 
@@ -97,5 +115,7 @@ class Project(Model):
     """What must be true of the outputs' rows before anything is published."""
     keep_failing_rows: Boolean = True
     """Whether rows that fail a check are kept beside the report."""
+    publication: Publication = Publication()
+    """What is asked before anything is published."""
     airflow: AirflowSettings | None = None
     """How the project's DAG looks and runs."""

@@ -70,7 +70,7 @@ def release(store: Store, project: str, period: str, who: str, reason: str) -> R
     project_id = runs[0].project_id
     lease = store.find_lease(project_id, period)
     found = [run.token for run in runs]
-    found += [int((run.error or {}).get("newest_token") or 0) for run in runs]
+    found += [int((run.report or {}).get("newest_token") or 0) for run in runs]
     token = max([*found, lease.token if lease else 0])
     now = store.now_millis()
     number = len(store.list_releases(project_id, period)) + 1

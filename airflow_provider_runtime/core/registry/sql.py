@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import quote, quote_plus
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
-from sqlalchemy.pool import NullPool
+from sqlalchemy.pool import NullPool, QueuePool
 
 from airflow_provider_runtime.core.errors import DefinitionError, InfrastructureError, Problem
+from airflow_provider_runtime.core.private_folders import make_private_folder
 from airflow_provider_runtime.core.registry.addresses import ADDRESS_HINT, find_address_fault
 from airflow_provider_runtime.core.registry.migration import is_current, upgrade
 from airflow_provider_runtime.core.registry.sql_store import SqlStore
@@ -27,12 +29,15 @@ ADVISORY_LOCK = 0x61707275
 """Any fixed number: the lock that write transactions of all registries in a PostgreSQL database share."""
 LONGEST_PAUSE_SECONDS = 10
 """How long a write transaction may do nothing: the lock of a process that is frozen comes free while others wait."""
-PASSING_STATES = {"25P03", "40001", "40P01", "55P03", "57P01", "57P02", "57P03"}
+FULL_STATE = "53300"
+FULL_TEXTS = ("too many clients", "too many connections", "remaining connection slots are reserved")
+PASSING_STATES = {"25P03", "40001", "40P01", "55P03", "57P01", "57P02", "57P03", FULL_STATE}
 # Why a connection was not made has no state: a server that starts, stops or recovers says it in words alone.
 PASSING_TEXTS = (
     "connection refused",
     "server closed the connection",
     "the database system is ",
+    *FULL_TEXTS,
     "database is locked",
     "database table is locked",
 )
@@ -54,6 +59,7 @@ class SqlRegistry(TransactionalRegistry):
         if url.get_backend_name() == "sqlite":
             self._make_folder(Path(str(url.database)).parent)
         self._engine = _make_engine(url, patience_seconds)
+        self._process = os.getpid()
 
     def migrate(self) -> None:
         """Bring the schema up to date; cheap when it is."""
@@ -73,20 +79,26 @@ class SqlRegistry(TransactionalRegistry):
     def _write(self, work: Callable[[Store], T]) -> T:
         return self._run(lambda connection: work(SqlStore(connection)), "BEGIN IMMEDIATE")
 
-    def _run(self, work: Callable[[Connection], T], begin: str | None, patience_seconds: float | None = None) -> T:
+    def _run(self, work: Callable[[Connection], T], begin: str | None, first_seconds: float | None = None) -> T:
         # Every work may run twice: a commit whose answer was lost may have happened, and the rules find what they did.
-        deadline = time.monotonic() + (self._patience_seconds if patience_seconds is None else patience_seconds)
+        begun = time.monotonic()
         pause_seconds = 0.02
         while True:
             try:
                 return self._attempt(work, begin)
             except SQLAlchemyError as error:
-                if not _is_passing(error) or time.monotonic() + pause_seconds > deadline:
+                # A server that is full answers: it is not down or misspelled.
+                limit_seconds = self._patience_seconds if first_seconds is None or _is_full(error) else first_seconds
+                if not _is_passing(error) or time.monotonic() + pause_seconds > begun + limit_seconds:
                     self._refuse(error)
             time.sleep(pause_seconds)
             pause_seconds = min(pause_seconds * 2, 1.0)
 
     def _attempt(self, work: Callable[[Connection], T], begin: str | None) -> T:
+        if self._process != os.getpid():
+            # The connection of the process that this one was forked from stays with that one.
+            self._engine.dispose(close=False)
+            self._process = os.getpid()
         with self._engine.connect() as connection:
             if connection.dialect.name == "sqlite":
                 if begin is not None:
@@ -106,7 +118,7 @@ class SqlRegistry(TransactionalRegistry):
 
     def _make_folder(self, folder: Path) -> None:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(folder)
         except OSError as error:
             raise InfrastructureError(
                 Problem("INFRA_001", f"the registry's folder {folder} cannot be made: {error.strerror}")
@@ -152,10 +164,17 @@ def _make_url_problem(message: str) -> DefinitionError:
 
 def _make_engine(url: URL, patience_seconds: float) -> Engine:
     sqlite = url.get_backend_name() == "sqlite"
-    arguments = {"timeout": patience_seconds} if sqlite else {"connect_timeout": max(2, int(patience_seconds / 3))}
+    options: dict[str, Any]
+    if sqlite:
+        options = {"poolclass": NullPool, "connect_args": {"timeout": patience_seconds}}
+    else:
+        # One connection for a run: a server that is short of them must not be asked for another at its end.
+        pool = {"poolclass": QueuePool, "pool_size": 1, "max_overflow": 0, "pool_pre_ping": True}
+        wait = {"connect_timeout": max(2, int(patience_seconds / 3))}
+        # The heartbeat may hold it for as long as it waits for the lock of write transactions.
+        options = {**pool, "pool_timeout": 2 * patience_seconds, "connect_args": wait}
     try:
-        # Connections are made anew each time: nothing is shared by forked processes, and no broken one is met.
-        engine = create_engine(url, poolclass=NullPool, connect_args=arguments, hide_parameters=True)
+        engine = create_engine(url, hide_parameters=True, **options)
     except (ImportError, NoSuchModuleError):
         message = f"the driver of {describe_url(url)} is not installed"
         hint = "pip install 'airflow-provider-runtime[postgres]'"
@@ -182,6 +201,13 @@ def _is_passing(error: SQLAlchemyError) -> bool:
     text = str(error.orig).lower()
     state = getattr(error.orig, "sqlstate", None)
     return error.connection_invalidated or state in PASSING_STATES or any(part in text for part in PASSING_TEXTS)
+
+
+def _is_full(error: SQLAlchemyError) -> bool:
+    if not isinstance(error, DBAPIError):
+        return False
+    state = getattr(error.orig, "sqlstate", None)
+    return state == FULL_STATE or any(part in str(error.orig).lower() for part in FULL_TEXTS)
 
 
 def _remove_secrets(text: str, url: URL) -> str:

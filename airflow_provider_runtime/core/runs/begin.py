@@ -14,13 +14,28 @@ def begin_attempt(
     snapshot_uri: str | None = None,
     allow_closed: bool = False,
     invocation: str | None = None,
+    who: str = "",
     durable: bool = False,
     resume_token: int | None = None,
     lease_seconds: float = LEASE_SECONDS,
 ) -> Attempt:
     """Take the lease of the snapshot's project and period; the attempt's token fences every older one."""
+    start = make_start(snapshot, snapshot_uri, allow_closed=allow_closed, invocation=invocation, who=who)
+    holder = describe_holder(durable=durable)
+    return registry.begin_attempt(start, holder=holder, lease_seconds=lease_seconds, resume_token=resume_token)
+
+
+def make_start(
+    snapshot: Snapshot,
+    snapshot_uri: str | None = None,
+    *,
+    allow_closed: bool = False,
+    invocation: str | None = None,
+    who: str = "",
+) -> RunStart:
+    """Return what the registry is told of a run."""
     project, settings = snapshot.project, snapshot.plan.settings
-    start = RunStart(
+    return RunStart(
         snapshot_sha256=snapshot.sha256,
         run_id=snapshot.run_id,
         project_id=project.id,
@@ -35,6 +50,5 @@ def begin_attempt(
         allow_closed=allow_closed or settings.allow_closed,
         file_status=settings.file_status,
         lies_in=settings.enclosing_periods,
+        who=who,
     )
-    holder = describe_holder(durable=durable)
-    return registry.begin_attempt(start, holder=holder, lease_seconds=lease_seconds, resume_token=resume_token)

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from airflow_provider_runtime.core.errors import RuntimeProviderError
-from airflow_provider_runtime.core.registry.ports import Attempt, Registration, Registry
-from airflow_provider_runtime.core.runs.begin import begin_attempt
+from airflow_provider_runtime.core.registry.leases import describe_holder
+from airflow_provider_runtime.core.registry.ports import KEEP_SECONDS, Attempt, Registration, Registry
+from airflow_provider_runtime.core.runs.begin import begin_attempt, make_start
 from airflow_provider_runtime.core.runs.earlier import find_earlier_report, note_differences
-from airflow_provider_runtime.core.runs.finish import fail_attempt, finish_attempt
+from airflow_provider_runtime.core.runs.finish import fail_attempt, finish_attempt, stage_attempt
 from airflow_provider_runtime.core.runs.keep_alive import keep_alive
 from airflow_provider_runtime.core.runs.report import make_job_error
 from spark_jobs.contract.report import Report
@@ -39,10 +40,14 @@ class Execution:
     snapshot_uri: str
     allow_closed: bool = False
     invocation: str | None = None
+    who: str = ""
+    """Who asked for it."""
     durable: bool = False
     """Whether the job goes on without the process that submitted it."""
     earlier: Report | None = None
     """What an earlier execution of the same snapshot has reported."""
+    keep_seconds: float = KEEP_SECONDS
+    """How long staged rows are kept."""
     report: Report | None = None
     """What the job has reported, of success or failure."""
     lost: RuntimeProviderError | None = None
@@ -67,9 +72,18 @@ class Execution:
                 snapshot_uri=self.snapshot_uri,
                 allow_closed=self.allow_closed,
                 invocation=self.invocation,
+                who=self.who,
                 durable=self.durable,
                 resume_token=resume_token,
             )
+            return self._attempt
+
+    def begin_publication(self) -> Attempt:
+        """Take the lease again for what this snapshot's run has staged; the attempt is the one that staged it."""
+        start = make_start(self.snapshot, self.snapshot_uri, allow_closed=self.allow_closed)
+        holder = describe_holder(durable=self.durable)
+        with self._lock:
+            self._attempt = self.registry.begin_publication(start, holder=holder)
             return self._attempt
 
     def heartbeat(self) -> None:
@@ -93,7 +107,7 @@ class Execution:
                 self.report = note_differences(reported, self.earlier)
             for difference in self.report.differences if self.report is not reported else ():
                 _log.warning("not as in the earlier execution of this snapshot: %s", difference)
-            if self.lost is None and not self.report.succeeded:
+            if self.lost is None and self.report.failed:
                 raise make_job_error(self.report, self.snapshot.project.name)
             if self.lost is not None:
                 raise self.lost
@@ -106,7 +120,10 @@ class Execution:
             raise failure from None
 
     def finish(self, report: Report) -> tuple[Registration, ...]:
-        """Register what the job has written, or find that this was done already."""
+        """Register what the job has written or staged, or find that this was done already."""
+        if report.status == "staged":
+            stage_attempt(self.registry, self.attempt, report, self.keep_seconds)
+            return ()
         return finish_attempt(self.registry, self.attempt, self.snapshot, report)
 
     def _lose(self, error: RuntimeProviderError, job: Job) -> None:

@@ -27,7 +27,7 @@ def read_report(content: bytes) -> Report:
 
 
 def check_report(report: Report, attempt: Attempt) -> None:
-    """Raise SNAPSHOT_001 unless the report is one of this attempt's snapshot and tells of a success."""
+    """Raise SNAPSHOT_001 unless the report is one of this attempt's snapshot and does not tell of a failure."""
     if not report.is_of(attempt.snapshot_sha256, attempt.token):
         raise SnapshotError(
             Problem(
@@ -36,7 +36,7 @@ def check_report(report: Report, attempt: Attempt) -> None:
                 f" {attempt.snapshot_sha256[:12]} attempt {attempt.token}",
             )
         )
-    if not report.succeeded:
+    if report.failed:
         raise SnapshotError(Problem("SNAPSHOT_001", "the report does not tell of a success"))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from sqlalchemy import event
 
 from airflow_provider_runtime.core.errors import InfrastructureError, LeaseError, RuntimeProviderError
 from airflow_provider_runtime.core.registry.sql import open_registry
@@ -78,6 +79,19 @@ def test_lock_while_a_run_is_under_way_is_told_to_its_holder_once(url: str, lock
         time.sleep(0.1)
     assert [error.code for error in lost] == ["PERIOD_002"]
     assert registry.list_datasets() == []
+
+
+def test_registry_keeps_one_connection_for_a_run(postgres_url: str) -> None:
+    registry = open_registry(postgres_url)
+    made: list[object] = []
+    event.listen(registry._engine, "connect", lambda connection, _: made.append(connection))
+    attempt = begin(registry, make_start("a"))
+    with keep_alive(lambda: registry.heartbeat(attempt), lambda _: None, interval_seconds=0.01):
+        for _ in range(20):
+            registry.list_runs()
+    registry.finish_attempt(attempt, [make_write()], {})
+    assert made == []
+    registry.close()
 
 
 def test_writer_frozen_inside_a_transaction_holds_up_the_others_for_a_moment_only(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition, Path
@@ -50,7 +51,8 @@ def resolve_destination(
     try:
         if sandbox is not None:
             return _resolve_in_sandbox(catalog, definition.model, operation.arguments.destination, sandbox)
-        return _resolve(catalog, operation.arguments.destination)
+        wanted = operation.arguments.destination
+        return replace(_resolve(catalog, wanted), shared=wanted.shared)
     except _ToldElsewhereError:
         raise DefinitionError(()) from None
     except _UnresolvedError as reason:

@@ -72,7 +72,7 @@ from airflow_provider_runtime.core.planning.snapshot.pinning import (
 )
 from airflow_provider_runtime.core.registry.ports import Registry
 from spark_jobs.contract.codes import get_family
-from spark_jobs.contract.plan import Destination, Location, Plan, Settings, Slice
+from spark_jobs.contract.plan import Destination, Location, Plan, PublicationSettings, Settings, Slice
 from spark_jobs.contract.snapshot import Period as SnapshotPeriod
 from spark_jobs.contract.snapshot import Project as SnapshotProject
 from spark_jobs.contract.snapshot import Snapshot, seal_snapshot
@@ -219,6 +219,7 @@ class _Builder:
                 enclosing_periods=tuple(holder.identifier for holder in context.index.list_holders(context.period)),
                 definitions=tuple(definitions),
                 trace={key: describe_choice(choice) for key, choice in choices.items()},
+                publication=_describe_publication(self.definition.model),
             ),
         )
         return seal_snapshot(self._make_snapshot(context, choices, plan))
@@ -405,3 +406,8 @@ def make_store_uri(store: str) -> str:
 def _to_utc(moment: datetime) -> datetime:
     aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     return aware.replace(microsecond=0)
+
+
+def _describe_publication(project: Project) -> PublicationSettings:
+    settings = project.publication
+    return PublicationSettings(settings.compare, settings.approval == "required", settings.by)

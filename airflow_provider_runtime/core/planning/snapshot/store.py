@@ -13,6 +13,7 @@ from typing import Protocol
 
 from airflow_provider_runtime.core.errors import InfrastructureError, Problem, SnapshotError
 from airflow_provider_runtime.core.planning.resolve.locations import show_address
+from airflow_provider_runtime.core.private_folders import make_private_folder
 from spark_jobs.contract.addresses import IrregularFileError, find_local_path, read_regular_file
 from spark_jobs.contract.snapshot import MAX_SNAPSHOT_BYTES, Snapshot, UnreadableSnapshotError, parse_snapshot
 
@@ -44,7 +45,7 @@ class LocalStorage:
     def write_once(self, uri: str, content: bytes) -> None:
         """Write a file under a name of its own and link it to its place, so that nobody sees a part of it."""
         target = _local_path(uri)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(target.parent)
         if target.exists():
             return
         draft = target.with_name(f".{target.name}.{uuid.uuid4().hex}")

@@ -370,7 +370,7 @@ class RegistryCases:
     def test_release_frees_the_lease_and_takes_a_token_above_the_one_in_the_way(self, registry: Registry) -> None:
         ahead = 9_000_000_000_000
         stuck = begin(registry, make_start("a"))
-        registry.fail_attempt(stuck, {"code": "RUN_002", "message": "replaced", "newest_token": ahead})
+        registry.fail_attempt(stuck, {"code": "RUN_002", "message": "replaced"}, {"newest_token": ahead})
         begin(registry, make_start("b"))
         released = registry.release("fx", "2026-01", who="ann", reason="its clock ran ahead")
         assert (released.number, released.token) == (1, ahead)

@@ -41,6 +41,24 @@ def test_server_that_starts_or_stops_is_asked_again(tried: list[str], text: str)
     assert tried == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sorry, too many clients already",
+        'too many connections for role "runtime"',
+        "remaining connection slots are reserved for roles with the SUPERUSER attribute",
+    ],
+)
+def test_server_that_is_full_is_asked_again_for_longer_than_one_that_is_away(
+    tried: list[str], text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("airflow_provider_runtime.core.registry.sql.FIRST_PATIENCE_SECONDS", 0.0)
+    tried += [text, text, "role nobody does not exist"]
+    with pytest.raises(InfrastructureError, match="role nobody does not exist"):
+        open_registry("postgresql://nobody@127.0.0.1/runtime", patience_seconds=30.0)
+    assert tried == []
+
+
 def test_server_that_refuses_a_user_is_not_asked_again(tried: list[str]) -> None:
     tried += ["password authentication failed", "never asked"]
     with pytest.raises(InfrastructureError, match="password authentication failed"):

@@ -77,7 +77,7 @@ def test_secret_that_was_read_is_in_no_report() -> None:
 @pytest.mark.parametrize(
     ("changes", "where"),
     [
-        ({"status": "staged?"}, "status: expected one of succeeded, failed"),
+        ({"status": "staged?"}, "status: expected one of succeeded, staged, failed"),
         ({"rows_in": -1}, "rows_in: expected a number from 0"),
         ({"outputs": [{"seq": 1}]}, "outputs.0: destination is missing"),
         ({"error": {"code": "DATA_999"}}, "error.code: expected one of"),

@@ -1,0 +1,67 @@
+"""`airflow-runtime publish`: publishes what a run has staged, without computing it again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from airflow_provider_runtime.cli.options import catalog_option, registry_option, spark_options
+from airflow_provider_runtime.cli.run import prepare_report, print_progress, start_session, write_report
+
+
+@click.command("publish")
+@click.argument("run_id")
+@catalog_option
+@registry_option()
+@click.option("--comment", metavar="TEXT", default="", help="Why; asked for where the project needs an approval.")
+@click.option("--as", "claimed_name", metavar="NAME", help="Approve under this name; needs AIRFLOW_RUNTIME_ALLOW_AS=1.")
+@spark_options
+@click.option("--allow-closed", is_flag=True, help="Publish into a closed period too; a locked one stays as it is.")
+@click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="Write what was done to this file.")
+@click.pass_context
+def command(
+    context: click.Context,
+    run_id: str,
+    catalog: Path,
+    registry: str | None,
+    comment: str,
+    claimed_name: str | None,
+    master: str,
+    conf: tuple[tuple[str, str], ...],
+    allow_closed: bool,
+    report: Path | None,
+) -> None:
+    """Publish what the run RUN_ID has staged.
+
+    \b
+    Examples:
+      airflow-runtime run --project fx-conversion --period 2026-01 --stage-only
+      airflow-runtime publish RUN_ID --comment "totals agree with the ledger"
+    """
+    from airflow_provider_runtime.cli.local_run import LocalRunner, make_failed_result
+    from airflow_provider_runtime.cli.people import find_person
+    from airflow_provider_runtime.cli.run_summary import print_result
+    from airflow_provider_runtime.cli.staged_runs import open_staged_run
+    from airflow_provider_runtime.core.errors import RuntimeProviderError
+    from airflow_provider_runtime.core.runs.approval import check_approver, record_decision
+
+    if report is not None:
+        prepare_report(report)
+    with open_staged_run(run_id, registry, catalog) as found:
+        settings = found.snapshot.plan.settings.publication
+        person = find_person(claimed_name)
+        runner = LocalRunner(found.registry, lambda: start_session(master, dict(conf)), print_progress, allow_closed)
+        try:
+            check_approver(settings, found.record, person, comment)
+            if settings.needs_approval:
+                record_decision(found.registry, found.record, person, "approved", comment)
+            result = runner.publish(found.snapshot, found.snapshot_uri)
+        except RuntimeProviderError as error:
+            result = make_failed_result(found.record.period, error, found.snapshot)
+        finally:
+            runner.stop()
+    print_result(result, None)
+    if report is not None:
+        write_report(report, [result.report], several=False)
+    context.exit(0 if result.succeeded else 1)
