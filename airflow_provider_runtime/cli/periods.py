@@ -21,6 +21,7 @@ from airflow_provider_runtime.core.calendar.run_period import STRICTNESS, explai
 from airflow_provider_runtime.core.errors import DefinitionError, PeriodError, Problem, raise_problems
 from airflow_provider_runtime.core.model.period import Calendar, Period, PeriodStatus
 from airflow_provider_runtime.core.registry.ports import PeriodRecord, Registry
+from airflow_provider_runtime.core.runs.lock_marks import leave_lock_marks, make_mark
 
 
 @click.command("periods")
@@ -96,6 +97,10 @@ def _change(
     update = registry.set_period_status(index.calendar_id, found.identifier, status, who=find_user(), reason=reason)
     for run in () if quiet else update.revoked:
         click.echo(f"revoked: run {run.run_id} of {run.project_name} will publish nothing", err=True)
+    if status == "locked":
+        unmarked = leave_lock_marks(registry, index.calendar_id, found.identifier, make_mark(find_user(), reason))
+        for place in () if quiet else unmarked:
+            click.echo(f"the runs of other registries do not see the lock at {place}", err=True)
 
 
 def _check_reopening(registry: Registry, index: PeriodIndex, period: Period) -> None:

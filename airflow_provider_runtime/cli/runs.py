@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from airflow_provider_runtime.cli.options import catalog_option, format_option, print_json, registry_option
+from airflow_provider_runtime.cli.people import find_user
 from airflow_provider_runtime.cli.registries import choose_registry
 from airflow_provider_runtime.cli.tables import print_table
 from airflow_provider_runtime.core.registry.ports import RunRecord
@@ -18,6 +19,13 @@ from airflow_provider_runtime.core.registry.ports import RunRecord
 @registry_option()
 @click.option("--project", metavar="P", help="Only runs of this project (id or name).")
 @click.option("--period", metavar="X", help="Only runs for this period.")
+@click.option(
+    "--release",
+    nargs=2,
+    metavar="PROJECT PERIOD",
+    help="Let the next attempt pass one that stands in the way (RUN_002, RUN_001).",
+)
+@click.option("--reason", metavar="TEXT", help="Why; asked for with --release.")
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many, the latest first.")
 @format_option("text", "json")
 def command(
@@ -25,16 +33,26 @@ def command(
     registry: str | None,
     project: str | None,
     period: str | None,
+    release: tuple[str, str] | None,
+    reason: str | None,
     limit: int | None,
     output_format: str,
 ) -> None:
     """List the runs that the registry knows, the latest first.
 
     \b
-    Example:
+    Examples:
       airflow-runtime runs --project fx-conversion --period 2026-01
+      airflow-runtime runs --release fx-conversion 2026-01 --reason "the clock of a worker ran ahead"
     """
+    if release is not None and not (reason or "").strip():
+        raise click.UsageError("a release needs --reason TEXT")
+    if reason is not None and release is None:
+        raise click.UsageError("--reason belongs to --release")
     opened = choose_registry(registry, catalog).open_to_read()
+    if release is not None:
+        released = opened.release(*release, who=find_user(), reason=(reason or "").strip())
+        click.echo(f"released: the next attempt of {release[0]} for {release[1]} passes {released.token}", err=True)
     records = opened.list_runs(project=project, period=period, limit=limit)
     if output_format == "json":
         print_json([describe_run(record) for record in records])

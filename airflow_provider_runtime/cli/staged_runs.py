@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_runtime.cli.registries import choose_registry
 from airflow_provider_runtime.core.errors import PlanError, Problem
+from spark_jobs.contract.addresses import has_scheme
 
 if TYPE_CHECKING:
     from airflow_provider_runtime.core.registry.ports import Registry, RunRecord
@@ -31,13 +32,17 @@ def open_staged_run(run_id: str, registry_url: str | None, catalog: Path) -> Ite
     """Find a run by its id or its snapshot's digest, and read its snapshot."""
     from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
 
-    registry = choose_registry(registry_url, catalog).open_to_read()
+    choice = choose_registry(registry_url, catalog)
+    registry = choice.open_to_read()
     try:
         record = registry.find_run(run_id)
         if record is None or record.snapshot_uri is None:
             message = f"run {run_id} is not known to the registry"
             raise PlanError(Problem("PLAN_001", message, "see `airflow-runtime runs`"))
-        snapshot = read_snapshot(record.snapshot_uri, record.snapshot_sha256)
-        yield StagedRun(registry, record, snapshot, record.snapshot_uri)
+        uri = record.snapshot_uri
+        if not has_scheme(uri) and not Path(uri).is_absolute():
+            # It was written from the folder in which the registry's own folder lies.
+            uri = str(choice.state.resolve().parent / uri)
+        yield StagedRun(registry, record, read_snapshot(uri, record.snapshot_sha256), uri)
     finally:
         registry.close()

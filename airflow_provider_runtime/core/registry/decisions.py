@@ -32,6 +32,9 @@ def begin_publication(
     now = store.now_millis()
     if run is not None:
         _check_base(store, run)
+    if run is not None and run.status == "discarded" and run.error is not None:
+        message = f"what run {run.run_id} has staged was given up: {run.error['message']}"
+        raise LeaseError(Problem("RUN_002", message, "run it again"))
     lease = store.find_lease(start.project_id, start.period)
     if run is None or run.staged_until is None or lease is None or lease.token != run.token:
         raise LeaseError(describe_replaced(start.project_name, start.period, lease, run.token if run else 0))

@@ -1,0 +1,64 @@
+"""The marks that a lock leaves at the tables of a period, so that the runs of other registries find it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from airflow_provider_runtime.core.errors import RuntimeProviderError
+from airflow_provider_runtime.core.planning.snapshot.store import Storage, read_snapshot
+from airflow_provider_runtime.core.registry.ports import Registry, RunRecord
+from spark_jobs.contract.addresses import find_local_path
+from spark_jobs.contract.hidden_folder import LockMark, get_lock_uri
+from spark_jobs.contract.plan import Destination
+from spark_jobs.contract.snapshot import Snapshot
+
+
+def leave_lock_marks(
+    registry: Registry, calendar: str, period: str, mark: LockMark, storage: Storage | None = None
+) -> list[str]:
+    """Mark every local table that runs of a period have written; return the destinations that have no mark."""
+    unmarked = set()
+    for run in registry.list_runs():
+        if run.calendar != calendar or run.published_at is None:
+            continue
+        try:
+            snapshot = _read(run, storage)
+        except RuntimeProviderError:
+            unmarked.add(f"those of run {run.run_id}, whose snapshot cannot be read")
+            continue
+        if period not in {run.period, *snapshot.plan.settings.enclosing_periods}:
+            continue
+        for destination in _list_destinations(snapshot):
+            if not _mark(destination, calendar, period, mark):
+                unmarked.add(destination.display)
+    return sorted(unmarked)
+
+
+def make_mark(who: str, reason: str) -> LockMark:
+    """Return the mark of a lock that is set now."""
+    return LockMark(who, reason, datetime.now(UTC).isoformat(timespec="seconds"))
+
+
+def _read(run: RunRecord, storage: Storage | None) -> Snapshot:
+    return read_snapshot(run.snapshot_uri or "", run.snapshot_sha256, storage)
+
+
+def _list_destinations(snapshot: Snapshot) -> Iterator[Destination]:
+    for output in snapshot.plan.outputs:
+        yield output.destination
+
+
+def _mark(destination: Destination, calendar: str, period: str, mark: LockMark) -> bool:
+    if destination.kind != "files":
+        return False
+    place = find_local_path(get_lock_uri(destination.uri, calendar, period))
+    if place is None:
+        return False
+    try:
+        Path(place).parent.mkdir(parents=True, exist_ok=True)
+        Path(place).write_bytes(mark.encode())
+    except OSError:
+        return False
+    return True
