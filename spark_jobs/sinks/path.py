@@ -138,6 +138,9 @@ class FileTable:
         if self.overwrite or not self.storage.exists(self.uri):
             return
         probe, name = join_uri(self.area.folder, "probe"), f".probe-{self.period}-{self.token}"
+        if self.resumes:
+            # A process of this attempt may have ended in the middle of this.
+            self.storage.delete(join_uri(self.uri, name))
         self.storage.make_folder(probe)
         self.storage.move(probe, join_uri(self.uri, name))
         self.storage.delete(join_uri(self.uri, name))
