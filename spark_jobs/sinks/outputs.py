@@ -320,10 +320,11 @@ class FileOutput(Output):
     def claim(self) -> None:
         """Become the newest attempt at this folder."""
         with self.explained():
-            self.area.claim()
+            # Before the claim, which takes from older attempts what they have staged.
             self.area.check_period()
             if not self.operation.destination.shared:
                 self.area.check_writers(overwrites=self._overwrites)
+            self.area.claim()
             self._table.recover()
             credentials = read_options(self.operation.destination.credential_ref)
             self._files.options = merge_options(

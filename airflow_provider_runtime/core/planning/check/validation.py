@@ -18,6 +18,7 @@ from airflow_provider_runtime.core.planning.check.project import ProjectChecks, 
 from airflow_provider_runtime.core.planning.check.registered import add_registered_versions
 from airflow_provider_runtime.core.planning.check.used_definitions import find_used_definitions, list_changed
 from airflow_provider_runtime.core.planning.check.warnings import list_catalog_warnings, list_project_warnings
+from airflow_provider_runtime.core.planning.check.writers import list_writer_problems
 from airflow_provider_runtime.core.planning.resolve.resolver_choice import choose_resolver, is_told_by_catalog
 from airflow_provider_runtime.core.registry.ports import Registry
 
@@ -89,6 +90,7 @@ def _validate_all(loaded: LoadResult, registry: Registry | None) -> Validation:
         problems += list_project_warnings(checked)
     catalog = loaded.catalog
     problems += list_catalog_warnings(catalog, checks.list_checked())
+    problems += list_writer_problems(catalog, projects)
     summary = f"{_count(len(catalog.datasets), 'dataset')}, {_count(len(catalog.projects), 'project')}"
     return Validation(_merge(problems), summary)
 
