@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 DATASETS, PROJECTS, OPERATIONS, COLUMNS, EXPRESSIONS = 1_000, 200, 10, 20, 10_000
@@ -67,19 +67,20 @@ def time_command(*arguments: str) -> float:
 def time_expressions(count: int) -> float:
     """Return the time to parse, check and compile expressions, all of them different."""
     from airflow_provider_runtime.core.expr.checker import check_expression
+    from airflow_provider_runtime.core.expr.run_constants import RunConstants
     from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
     from airflow_provider_runtime.core.expr.spark_sql import compile_sql
     from airflow_provider_runtime.core.model.schema import STRING, make_decimal
 
     columns = {f"col_{index}": ScopeColumn(make_decimal(18, 2) if index % 2 else STRING) for index in range(COLUMNS)}
     scope = Scope(Relation("t", "working", columns), {"j": Relation("j", "join", columns)})
-    moment = datetime(2026, 2, 1, tzinfo=UTC)
+    run = RunConstants(datetime(2026, 2, 1, tzinfo=UTC), "2026-01", date(2026, 1, 1), date(2026, 1, 31))
     texts = [EXPRESSION_SHAPES[number % len(EXPRESSION_SHAPES)].format(n=number) for number in range(count)]
     start = time.perf_counter()
     for text in texts:
         result = check_expression(text, scope)
         assert result.expression is not None, (text, result.problems)
-        compile_sql(result.expression, run_timestamp=moment)
+        compile_sql(result.expression, run=run)
     return time.perf_counter() - start
 
 

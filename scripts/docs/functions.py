@@ -9,6 +9,7 @@ from decimal import Decimal
 from airflow_provider_runtime.core.expr import check_expression
 from airflow_provider_runtime.core.expr.evaluator import evaluate
 from airflow_provider_runtime.core.expr.functions import FUNCTION_GROUPS, Function
+from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
 from airflow_provider_runtime.core.expr.spark_sql import list_spark_words
 from airflow_provider_runtime.core.model.schema import BOOLEAN, DATE, STRING, make_decimal
@@ -20,7 +21,7 @@ ROW = {
     "booked": (DATE, date(2026, 1, 31)),
     "active": (BOOLEAN, True),
 }
-RUN_TIMESTAMP = datetime(2026, 2, 1, tzinfo=UTC)
+RUN = RunConstants(datetime(2026, 2, 1, tzinfo=UTC), "2026-01", date(2026, 1, 1), date(2026, 1, 31), "2025-12")
 SCOPE = Scope(Relation("items", "working", {name: ScopeColumn(kind) for name, (kind, _) in ROW.items()}))
 JOB_MODULE = '''"""Words that may stand before an opening bracket; `make docs` writes them from the functions' table."""
 
@@ -43,7 +44,8 @@ def make_block(name: str) -> str:
 
 
 def _make_row(function: Function) -> str:
-    return f"| `{function.signature}` | {function.doc} | `{function.example}` | {find_result(function)} |"
+    cells = (f"`{function.signature}`", function.doc, f"`{function.example}`", find_result(function))
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def find_result(function: Function) -> str:
@@ -53,10 +55,12 @@ def find_result(function: Function) -> str:
     if function.is_aggregate:
         return str(result.expression.type)
     row = {(None, name): value for name, (_, value) in ROW.items()}
-    return f"`{_show(evaluate(result.expression, row, run_timestamp=RUN_TIMESTAMP))}`"
+    return f"`{_show(evaluate(result.expression, row, run=RUN))}`"
 
 
 def _show(value: object) -> str:
+    if value is None:
+        return "NULL"
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, datetime):

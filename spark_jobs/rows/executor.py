@@ -335,7 +335,7 @@ class Execution:
     def _append(self, working: WorkingDataset, operation: AppendOperation, ordinal: int) -> None:
         source = self._loaded[operation.source].frame
         rows = read_source_rows(source, operation, self._salt(operation.seq))
-        is_kept = bool(operation.group_by)
+        is_kept = bool(operation.aggregations)
         if is_kept:
             rows = self._keep(rows)
         periods = [name for name in rows.columns if name.startswith("_period")]

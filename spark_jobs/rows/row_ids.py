@@ -45,9 +45,10 @@ def build_row_id(prefix: str, position: str) -> str:
 
 
 def hash_keys(keys: Sequence[str], salt: str) -> str:
-    """Return SQL of 62 bits that stand for a group's keys; NULL and the empty text differ."""
+    """Return SQL of 62 bits that stand for a group's keys, if it has any; NULL and the empty text differ."""
     texts = [f"coalesce(concat(length(CAST({key} AS string)), ':', CAST({key} AS string)), '-')" for key in keys]
-    digest = f"sha2(concat('{salt}|', {', '.join(texts)}), 256)"
+    content = ", ".join([f"'{salt}|'", *texts])
+    digest = f"sha2(concat({content}), 256)"
     high = f"CAST(conv(substr({digest}, 1, 15), 16, 10) AS bigint)"
     return f"{high} * 4 + CAST(conv(substr({digest}, 16, 1), 16, 10) AS bigint) % 4"
 

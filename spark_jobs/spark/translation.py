@@ -176,8 +176,10 @@ def _describe_value(error: BaseException, condition: str, plan: Plan) -> JobErro
 
 
 def _read_literal(value: str | None) -> str | None:
-    """Return a value without the marks of its type that SQL puts at its end."""
+    """Return a value without the marks of its type that SQL puts at its end, and those of a text that was refused."""
     match = _LITERAL_SUFFIX.fullmatch(value or "")
+    if match is None and value is not None and value.startswith("'?"):
+        return f"'{value[2:]}"
     return match[1] if match else value
 
 

@@ -9,6 +9,7 @@ from pyspark.errors import PySparkException
 
 from airflow_provider_runtime.core.errors import DataError
 from airflow_provider_runtime.core.expr import Relation, Scope, ScopeColumn, check_expression, compile_sql, evaluate
+from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.model.schema import (
     BOOLEAN,
     DATE,
@@ -20,6 +21,7 @@ from airflow_provider_runtime.core.model.schema import (
 
 pytestmark = pytest.mark.spark
 NOW = datetime(2026, 2, 1, 3, 4, 5, 678901, tzinfo=UTC)
+RUN = RunConstants(NOW, "2026-01", date(2026, 1, 1), date(2026, 1, 31), "2025-12")
 EXACT = Context(prec=400)
 TYPES = {"i": INTEGER, "a": make_decimal(20, 6), "s": STRING, "d": DATE, "at": TIMESTAMP, "ok": BOOLEAN}
 SCOPE = Scope(Relation("t", "working", {name: ScopeColumn(kind) for name, kind in TYPES.items()}))
@@ -27,7 +29,7 @@ SCHEMA = ", ".join(f"{name} {kind.ddl}" for name, kind in TYPES.items())
 
 
 def make_sql(text, scope=SCOPE, **options):
-    return compile_sql(check_expression(text, scope, **options).expression, run_timestamp=NOW, mark="1:x")
+    return compile_sql(check_expression(text, scope, **options).expression, run=RUN, mark="1:x")
 
 
 def collect(spark, rows, *texts, aggregate=False):
@@ -61,7 +63,7 @@ def make_quotient_rows(rng, checked, left, right, count):
         one = Decimal(top).scaleb(-left.scale, EXACT)
         two = Decimal(bottom).scaleb(-right.scale, EXACT)
         try:
-            expected = evaluate(checked, {(None, "a"): one, (None, "b"): two}, run_timestamp=NOW)
+            expected = evaluate(checked, {(None, "a"): one, (None, "b"): two}, run=RUN)
         except DataError:
             continue
         rows.append((one, two, expected))
@@ -83,7 +85,7 @@ def test_quotient_is_exact_near_ties_and_at_the_extremes(spark, left, right):
     texts = [(f"{one:f}", f"{two:f}") for one, two, _ in rows]
     frame = spark.createDataFrame(texts, "a string, b string")
     frame = frame.selectExpr(f"CAST(a AS {left.ddl}) a", f"CAST(b AS {right.ddl}) b").alias("@w")
-    sql = compile_sql(checked, run_timestamp=NOW, mark="1:x")
+    sql = compile_sql(checked, run=RUN, mark="1:x")
     found = [row.q for row in frame.selectExpr(f"CAST({sql} AS STRING) q").collect()]
     assert [None if text is None else Decimal(text) for text in found] == [row[2] for row in rows]
 
@@ -192,7 +194,7 @@ def test_text_constant_comes_back_as_written(spark, value):
 def test_value_becomes_the_type_of_its_column(spark, text, target, expected):
     frame = spark.createDataFrame([ROW], SCHEMA).alias("@w")
     checked = check_expression(text, SCOPE).expression
-    result = frame.selectExpr(f"{compile_sql(checked, run_timestamp=NOW, target=target, mark='1:x')} x")
+    result = frame.selectExpr(f"{compile_sql(checked, run=RUN, target=target, mark='1:x')} x")
     assert result.schema[0].dataType.simpleString() == target.ddl
     assert result.collect()[0].x == expected
 
@@ -208,7 +210,7 @@ def test_value_becomes_the_type_of_its_column(spark, text, target, expected):
 def test_value_that_does_not_fit_fails_with_its_mark(spark, text, target):
     frame = spark.createDataFrame([ROW], SCHEMA).alias("@w")
     checked = check_expression(text, SCOPE).expression
-    sql = compile_sql(checked, run_timestamp=NOW, target=target, mark="1:x")
+    sql = compile_sql(checked, run=RUN, target=target, mark="1:x")
     with pytest.raises(PySparkException) as caught:
         frame.selectExpr(f"{sql} x").collect()
     assert any("/*@1:x*/" in context.fragment() for context in caught.value.getQueryContext()), sql

@@ -10,15 +10,32 @@ from pyspark.sql import functions
 
 from airflow_provider_runtime.core.errors import DataError
 from airflow_provider_runtime.core.expr import Relation, Scope, ScopeColumn, check_expression, compile_sql, evaluate
+from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.model.schema import BOOLEAN, DATE, INTEGER, STRING, make_decimal
+from spark_jobs.contract.compiled_sql import find_foreign_part
 
 pytestmark = pytest.mark.spark
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
+RUN = RunConstants(NOW, "2026-01", date(2026, 1, 1), date(2026, 1, 31), "2025-12")
 TYPES = {
     "a": make_decimal(20, 6), "b": make_decimal(20, 6), "r": make_decimal(18, 8), "w": make_decimal(38, 10),
     "i": INTEGER, "j": INTEGER, "s": STRING, "u": STRING, "d": DATE, "e": DATE, "ok": BOOLEAN, "no": BOOLEAN,
 }  # fmt: skip
 SCOPE = Scope(Relation("t", "working", {name: ScopeColumn(kind) for name, kind in TYPES.items()}))
+
+
+PATTERNS = [
+    r"'%a%'",
+    r"'_'",
+    r"'A__'",
+    r"'%\%'",
+    r"'%b'",
+    r"'\\%'",
+    r"'%!%%' ESCAPE '!'",
+    r"'%$_x' ESCAPE '$'",
+    "''",
+    "'%'",
+]
 
 
 def make_value(rng, kind):
@@ -30,7 +47,9 @@ def make_value(rng, kind):
     if kind.kind == "integer":
         return rng.choice([0, 1, -1, 7, -13, 1000, rng.randint(-(10**9), 10**9)])
     if kind.kind == "string":
-        return rng.choice(["", "a", "Abc", " x ", "žluť", "😀b", "a'b\\c", 'q"$'])
+        return rng.choice(
+            ["", "a", "Abc", " x ", "žluť", "😀b", "a'b\\c", 'q"$', "12", " -3.50", "2026-02-28", "a\nb", "50%_x"]
+        )
     if kind.kind == "date":
         return date.fromordinal(rng.randint(700000, 750000))
     return rng.choice([True, False])
@@ -57,6 +76,21 @@ def make_text(rng, kind, depth):
             lambda: f"IF({sub('boolean')}, {sub('number')}, {sub('number')})",
             lambda: f"COALESCE({sub('number')}, {sub('number')})",
             lambda: f"LEN({sub('string')})",
+            lambda: f"{rng.choice(['ROUNDUP', 'ROUNDDOWN', 'ROUND_EVEN'])}({sub('number')}, {rng.randint(0, 3)})",
+            lambda: f"{rng.choice(['ROUNDUP', 'ROUNDDOWN', 'ROUND_EVEN'])}({sub('number')} * 0.5)",
+            lambda: f"SIGN({sub('number')})",
+            lambda: f"POWER(ROUND({sub('number')}, 1) * 0.001, {rng.randint(0, 4)})",
+            lambda: f"NULLIF({sub('number')}, {sub('number')})",
+            lambda: f"CASE WHEN {sub('boolean')} THEN {sub('number')} WHEN ok THEN 1 END",
+            lambda: f"CASE {sub('string')} WHEN s THEN 1.5 WHEN {sub('string')} THEN {sub('number')} ELSE i END",
+            lambda: f"POSITION({sub('string')}, {sub('string')})",
+            lambda: f"{rng.choice(['QUARTER', 'WEEKDAY'])}({sub('date')})",
+            lambda: f"MONTHS_BETWEEN({sub('date')}, {sub('date')})",
+            lambda: f"TRY_INTEGER({sub('string')})",
+            lambda: f"INTEGER(TEXT({rng.choice(['i', 'j', 'DAY(d)'])}))",
+            lambda: f"TRY_NUMBER({sub('string')}, {rng.choice(['5, 2', '20, 6', '38, 0', '38, 38'])})",
+            lambda: f"NUMBER(TEXT({rng.choice('abrij')}), 38, 8)",
+            lambda: "PERIOD_DAYS()",
             lambda: f"DATEDIFF({sub('date')}, {sub('date')})",
             lambda: f"{rng.choice(['YEAR', 'MONTH', 'DAY'])}({sub('date')})",
         ])()  # fmt: skip
@@ -73,6 +107,8 @@ def make_text(rng, kind, depth):
             lambda: f"({sub(same)} NOT BETWEEN {sub(same)} AND {sub(same)})",
             lambda: f"({sub(same)} IS NULL)",
             lambda: f"CONTAINS({sub('string')}, {sub('string')})",
+            lambda: f"{rng.choice(['STARTS_WITH', 'ENDS_WITH'])}({sub('string')}, {sub('string')})",
+            lambda: f"({sub('string')} {rng.choice(['', 'NOT '])}LIKE {rng.choice(PATTERNS)})",
         ])()  # fmt: skip
     if kind == "string":
         if leaf:
@@ -81,11 +117,26 @@ def make_text(rng, kind, depth):
             lambda: f"CONCAT({sub('string')}, {sub('string')})",
             lambda: f"{rng.choice(['LEFT', 'RIGHT'])}({sub('string')}, {rng.choice(['i', '2', '-1', 'LEN(s)'])})",
             lambda: f"TRIM({sub('string')})",
+            lambda: f"({sub('string')} || {sub('string')} || {sub('string')})",
+            lambda: f"TEXT({sub(rng.choice(['number', 'date', 'boolean']))})",
+            lambda: f"SUBSTRING({sub('string')}, {rng.choice(['i', '2', '-1', '0', 'LEN(u)'])})",
+            lambda: f"SUBSTRING({sub('string')}, {rng.choice('j21')}, {rng.choice(['i', '2', '-1', 'LEN(s)'])})",
+            lambda: f"PAD_{rng.choice(['LEFT', 'RIGHT'])}({sub('string')}, {rng.choice(['DAY(d)', '5', '-1'])}, '😀')",
+            lambda: f"NULLIF({sub('string')}, {sub('string')})",
+            lambda: f"CASE {rng.choice('ij')} WHEN 0 THEN {sub('string')} WHEN 1 THEN NULL ELSE {sub('string')} END",
             lambda: f"REPLACE({sub('string')}, {sub('string')}, {sub('string')})",
         ])()  # fmt: skip
     if leaf:
         return rng.choice(["d", "e", 'DATE("2026-01-31")', "TODAY()"])
-    return f"DATEADD({sub('date')}, {rng.choice(['30', 'DAY(d)', '-1'])})"
+    return rng.choice([
+        lambda: f"DATEADD({sub('date')}, {rng.choice(['30', 'DAY(d)', '-1'])})",
+        lambda: f"ADDMONTHS({sub('date')}, {rng.choice(['1', '-1', 'DAY(d)', '-25', 'LEN(s)'])})",
+        lambda: f"EOMONTH({sub('date')}{rng.choice(['', ', 1', ', -12', ', DAY(e)'])})",
+        lambda: f"DATE_TRUNC('{rng.choice(['year', 'quarter', 'month', 'week'])}', {sub('date')})",
+        lambda: f"DATE(TEXT({sub('date')}))",
+        lambda: f"TRY_DATE({sub('string')})",
+        lambda: rng.choice(["PERIOD_START()", "PERIOD_END()"]),
+    ])()  # fmt: skip
 
 
 def make_cases(rng, count):
@@ -102,9 +153,7 @@ def make_cases(rng, count):
 def evaluate_all(checked, rows):
     """The values, or None when one of the rows cannot be evaluated."""
     try:
-        return [
-            evaluate(checked, {(None, name): value for name, value in row.items()}, run_timestamp=NOW) for row in rows
-        ]
+        return [evaluate(checked, {(None, name): value for name, value in row.items()}, run=RUN) for row in rows]
     except DataError:
         return None
 
@@ -120,11 +169,12 @@ def test_random_expressions_agree_with_the_evaluator(spark, seed):
     assert len(cases) > 100
     for first in range(0, len(cases), 25):
         batch = cases[first : first + 25]
-        compiled = [compile_sql(checked, run_timestamp=NOW, mark="1:x") for _, checked, _ in batch]
+        compiled = [compile_sql(checked, run=RUN, mark="1:x") for _, checked, _ in batch]
         result = frame.selectExpr(*[f"{sql} AS c{at}" for at, sql in enumerate(compiled)])
         types = [field.dataType.simpleString() for field in result.schema.fields]
         found = result.collect()
         for at, (text, checked, expected) in enumerate(batch):
+            assert find_foreign_part(compiled[at]) is None, text
             assert types[at] == checked.type.ddl, text
             assert [row[at] for row in found] == expected, (text, compiled[at])
 
@@ -145,7 +195,7 @@ def test_totals_agree_with_exact_arithmetic(spark):
     schema = ", ".join(f"{name} {kind.ddl}" for name, kind in TYPES.items())
     frame = spark.createDataFrame([tuple(row.values()) for row in rows], schema).alias("@w")
     checked = [check_expression(text, SCOPE, aggregate=True).expression for text in texts]
-    sql = [f"{compile_sql(one, run_timestamp=NOW)} AS c{at}" for at, one in enumerate(checked)]
+    sql = [f"{compile_sql(one, run=RUN)} AS c{at}" for at, one in enumerate(checked)]
     result = frame.selectExpr(*sql)
     assert [field.dataType.simpleString() for field in result.schema.fields] == [one.type.ddl for one in checked]
     row = result.collect()[0]
@@ -171,7 +221,7 @@ def test_totals_of_the_longest_numbers_are_exact(spark, precision, scale):
     rows = [(value, key) for value in values for key in ("all", f"{value}")]
     frame = spark.createDataFrame([*rows, (None, "none")], f"x {kind.ddl}, key string").alias("@w")
     checked = check_expression("SUM(x)", scope, aggregate=True).expression
-    total = functions.expr(compile_sql(checked, run_timestamp=NOW)).alias("total")
+    total = functions.expr(compile_sql(checked, run=RUN)).alias("total")
     found = dict(frame.groupBy("key").agg(total).collect())
     with localcontext(prec=60):
         for key in dict.fromkeys(key for _, key in rows):
@@ -186,7 +236,7 @@ def test_totals_of_the_longest_numbers_are_exact(spark, precision, scale):
 def test_only_the_total_of_integers_must_fit(spark, values, total):
     frame = spark.createDataFrame([(value,) for value in values], "i bigint").alias("@w")
     checked = check_expression("SUM(i)", SCOPE, aggregate=True).expression
-    compiled = frame.selectExpr(f"{compile_sql(checked, run_timestamp=NOW, mark='1:x')} AS total")
+    compiled = frame.selectExpr(f"{compile_sql(checked, run=RUN, mark='1:x')} AS total")
     if total < 2**63:
         assert compiled.collect() == [(total,)]
     else:
@@ -207,9 +257,9 @@ def test_quotient_just_below_a_tie_is_rounded_down(spark):
         rows += [(Decimal(dividend + step).scaleb(-6), Decimal(divisor).scaleb(-6)) for step in (0, 1)]
     rows = [row for row in rows if abs(row[0]) < 10**14]
     frame = spark.createDataFrame(rows, "a decimal(20,6), b decimal(20,6)").alias("@w")
-    found = frame.selectExpr(f"{compile_sql(checked, run_timestamp=NOW)} AS q").collect()
+    found = frame.selectExpr(f"{compile_sql(checked, run=RUN)} AS q").collect()
     for (a, b), row in zip(rows, found, strict=True):
-        assert row.q == evaluate(checked, {(None, "a"): a, (None, "b"): b}, run_timestamp=NOW)
+        assert row.q == evaluate(checked, {(None, "a"): a, (None, "b"): b}, run=RUN)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +284,7 @@ def test_overflow_names_its_mark(spark, text):
     )
     frame = spark.createDataFrame([row], schema).alias("@w")
     checked = check_expression(text, SCOPE).expression
-    sql = compile_sql(checked, run_timestamp=NOW, mark="10:assignments[0]", target=None)
+    sql = compile_sql(checked, run=RUN, mark="10:assignments[0]", target=None)
     with pytest.raises(PySparkException) as caught:
         frame.selectExpr(f"{sql} AS x").collect()
     fragments = [context.fragment() for context in caught.value.getQueryContext()]
@@ -247,9 +297,17 @@ def test_long_and_deep_expressions_are_parsed_by_spark(spark):
     texts += [f"{opening}" * 199 + "i" + ")" * 199 for opening in ("ABS(", "-(", "MOD(i, ", "COALESCE(i, ", "MIN(1, ")]
     texts += ["CONCAT('a', " * 199 + "'b'" + ")" * 199, "ROUND(i / (" * 49 + "i" + "), 2)" * 49]
     texts += ["DATEADD(" * 99 + 'DATE("2026-01-31")' + ", 1)" * 99, "ROUND((" * 49 + "i" + ") / i, 2)" * 49]
+    texts += ["CASE WHEN ok THEN " * 199 + "i" + " END" * 199, "CASE i WHEN " * 199 + "i" + " THEN 1 END" * 199]
+    texts += ["CASE (" * 5 + "i" + ") WHEN 1 THEN 2 WHEN 3 THEN 4 END" * 5, "SIGN(" * 199 + "i" + ")" * 199]
+    texts += ["ADDMONTHS(" * 99 + 'DATE("2026-01-31")' + ", 1)" * 99, "NULLIF(" * 199 + "i" + ", 1)" * 199]
+    texts += ["PAD_LEFT(" * 199 + "'a'" + ", i, 'x')" * 199, "ROUNDUP(0.1 * " * 99 + "i" + ", 1)" * 99]
+    texts += [
+        "SUBSTRING(" * 199 + "'a'" + ", i + 0, 2)" * 199,
+        "MONTHS_BETWEEN(TODAY(), ADDMONTHS(TODAY(), " * 60 + "i" + "))" * 60,
+    ]
     texts += ["MAX(i, COALESCE(" * 15 + "i" + ", i))" * 15]
     frame = spark.createDataFrame([(1, True)], "i bigint, ok boolean").alias("@w")
     for text in texts:
         checked = check_expression(text, SCOPE).expression
         assert checked is not None, text[:20]
-        assert frame.selectExpr(f"{compile_sql(checked, run_timestamp=NOW, mark='1:x')} AS x").collect()
+        assert frame.selectExpr(f"{compile_sql(checked, run=RUN, mark='1:x')} AS x").collect()

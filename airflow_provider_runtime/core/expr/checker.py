@@ -6,20 +6,18 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from airflow_provider_runtime.core.expr import nodes
+from airflow_provider_runtime.core.expr.conversions import Conversions, find_decimal_comma, literal_type
 from airflow_provider_runtime.core.expr.datatypes import (
-    NUMERIC,
     add_type,
-    common_type,
-    explain_no_common_type,
-    is_assignable,
     multiply_type,
     quotient_type,
     to_decimal,
 )
-from airflow_provider_runtime.core.expr.functions import AGGREGATES, FUNCTIONS, Function
+from airflow_provider_runtime.core.expr.functions import AGGREGATES, FUNCTIONS, WORDS_ELSEWHERE, Function
 from airflow_provider_runtime.core.expr.functions.entry import MANY
+from airflow_provider_runtime.core.expr.like import read_pattern
 from airflow_provider_runtime.core.expr.parser import parse
-from airflow_provider_runtime.core.expr.problems import CODES, ExpressionProblem, ExpressionSyntaxError, Kind
+from airflow_provider_runtime.core.expr.problems import ExpressionProblem, ExpressionSyntaxError
 from airflow_provider_runtime.core.expr.recursion import walks_deep
 from airflow_provider_runtime.core.expr.scope import Relation, Scope
 from airflow_provider_runtime.core.expr.typed import Typed
@@ -31,7 +29,6 @@ from airflow_provider_runtime.core.model.schema import (
     NULL,
     STRING,
     DataType,
-    make_decimal,
 )
 from airflow_provider_runtime.core.suggest import suggest
 
@@ -76,23 +73,22 @@ def check_expression(text: str, scope: Scope, *, aggregate: bool = False, expect
     return check_tree(tree, scope, aggregate=aggregate, expect_boolean=expect_boolean)
 
 
-class Checker:
+class Checker(Conversions):
     """Types a tree from its leaves up, and notes everything that is wrong."""
 
     def __init__(self, scope: Scope, aggregate: bool) -> None:
+        super().__init__()
         self.scope = scope
         self.aggregate = aggregate
-        self.problems: list[ExpressionProblem] = []
         self.columns: set[tuple[str | None, str]] = set()
         self.selectors: dict[str, Typed] = {}
-        self.selector: str | None = None
         self.inside: str | None = None  # the aggregate function whose arguments are looked at
         self.found_aggregate = False
 
     def check(self, tree: nodes.Node, expect_boolean: bool) -> CheckResult:
         """Return the result for a whole tree."""
         typed = self.visit(tree)
-        if expect_boolean and not self._failed(typed) and typed.type.kind not in ("boolean", "null"):
+        if expect_boolean and not self.failed(typed) and typed.type.kind not in ("boolean", "null"):
             self.report("type", f"a condition is needed, this is {typed.type}", tree, "compare it with a value")
         if self.aggregate and not self.found_aggregate and not self.problems:
             hint = f"use one of {', '.join(sorted(AGGREGATES))}"
@@ -189,7 +185,7 @@ class Checker:
             at = nodes.Node(start=error.problem.start, end=error.problem.end)
             return self.report("syntax", error.problem.message, at, error.problem.hint)
         typed = self.visit(tree)
-        if not self._failed(typed) and typed.type.kind not in ("boolean", "null"):
+        if not self.failed(typed) and typed.type.kind not in ("boolean", "null"):
             return self.report("type", f"a condition is needed, this is {typed.type}", tree)
         return self.cast(typed, BOOLEAN) if typed.type.kind == "null" else typed
 
@@ -198,7 +194,7 @@ class Checker:
         operands = [self.visit(operand) for operand in node.operands]
         if node.operators[0] in ("AND", "OR"):
             conditions = [self.need(operand, "boolean", node.operators[0]) for operand in operands]
-            if self._failed(*conditions):
+            if self.failed(*conditions):
                 return self.fail()
             nullable = any(condition.nullable for condition in conditions)
             return Typed(node.operators[0].lower(), BOOLEAN, nullable, tuple(conditions))
@@ -206,12 +202,12 @@ class Checker:
             self.need(operand, "number", operator)
             for operand, operator in zip(operands, [node.operators[0], *node.operators], strict=True)
         ]
-        if self._failed(*numbers):
+        if self.failed(*numbers):
             return self.fail()
         result = numbers[0]
         for operator, operand in zip(node.operators, numbers[1:], strict=True):
             result = self.combine(operator, result, operand, node)
-            if self._failed(result):
+            if self.failed(result):
                 break
         return result
 
@@ -263,7 +259,7 @@ class Checker:
     def visit_not(self, node: nodes.Not) -> Typed:
         """Type a negation."""
         operand = self.need(self.visit(node.operand), "boolean", "NOT")
-        return operand if self._failed(operand) else Typed("not", BOOLEAN, operand.nullable, (operand,))
+        return operand if self.failed(operand) else Typed("not", BOOLEAN, operand.nullable, (operand,))
 
     def visit_negate(self, node: nodes.Negate) -> Typed:
         """Type unary minus; a negative constant is a constant."""
@@ -271,7 +267,7 @@ class Checker:
         if isinstance(inner, nodes.Literal) and inner.kind == "integer" and isinstance(inner.value, int):
             return Typed("literal", INTEGER, False, (), -inner.value)
         operand = self.need(self.visit(inner), "number", "-")
-        if self._failed(operand):
+        if self.failed(operand):
             return operand
         if operand.type.kind == "null":
             return self.cast(operand, INTEGER)
@@ -286,7 +282,7 @@ class Checker:
     def visit_isnull(self, node: nodes.IsNull) -> Typed:
         """Type IS NULL."""
         operand = self.visit(node.operand)
-        return operand if self._failed(operand) else Typed("is_null", BOOLEAN, False, (operand,), node.negated)
+        return operand if self.failed(operand) else Typed("is_null", BOOLEAN, False, (operand,), node.negated)
 
     def visit_inlist(self, node: nodes.InList) -> Typed:
         """Type IN."""
@@ -296,6 +292,35 @@ class Checker:
         """Type BETWEEN."""
         values = [self.visit(child) for child in (node.operand, node.low, node.high)]
         return self._compare("between", values, node, node.negated)
+
+    def visit_like(self, node: nodes.Like) -> Typed:
+        """Type LIKE."""
+        operand = self.need(self.visit(node.operand), "string", "LIKE")
+        if self.failed(operand):
+            return operand
+        pattern = read_pattern(node.pattern, node.escape)
+        matched = Typed("like", BOOLEAN, operand.nullable, (operand,), pattern)
+        return Typed("not", BOOLEAN, operand.nullable, (matched,)) if node.negated else matched
+
+    def visit_case(self, node: nodes.Case) -> Typed:
+        """Type CASE: what is compared meets in one type, and so do the results."""
+        whens = [self.visit(when) for when, _ in node.branches]
+        results = [self.visit(then) for _, then in node.branches]
+        results.append(Typed("literal", NULL, True) if node.otherwise is None else self.visit(node.otherwise))
+        if node.operand is None:
+            whens = [self.need(when, "boolean", "WHEN") for when in whens]
+            compared: list[Typed] | None = whens
+        else:
+            compared = self.meet([self.visit(node.operand), *whens], node)
+        if compared is None or self.failed(*whens, *results):
+            return self.fail()
+        if all(result.type == NULL for result in results):
+            return Typed("literal", NULL, True)
+        met = self.meet(results, node)
+        if met is None:
+            return self.fail()
+        nullable = any(result.nullable for result in met)
+        return Typed("case", met[0].type, nullable, (*compared, *met), node.operand is not None)
 
     def _compare(self, op: str, values: list[Typed], node: nodes.Node, value: object) -> Typed:
         met = self.meet(values, node)
@@ -309,7 +334,7 @@ class Checker:
         if function is None:
             for argument in node.arguments:
                 self.visit(argument)
-            hint = suggest(node.name, FUNCTIONS)
+            hint = WORDS_ELSEWHERE.get(node.name) or suggest(node.name, FUNCTIONS)
             return self.report("unknown_function", f"unknown function '{node.name}'", node, hint)
         outer, outer_failed = self.inside, len(self.problems)
         if function.is_aggregate:
@@ -318,10 +343,10 @@ class Checker:
         self.inside = outer
         if self.aggregate or not function.is_aggregate:
             self._check_arity(function, node)
-        if len(self.problems) > outer_failed or self._failed(*arguments):
+        if len(self.problems) > outer_failed or self.failed(*arguments):
             return self.fail()
         needed = [self.need(argument, function.get_kind(index), node.name) for index, argument in enumerate(arguments)]
-        return self.fail() if self._failed(*needed) else self._type_call(function, node, needed)
+        return self.fail() if self.failed(*needed) else self._type_call(function, node, needed)
 
     def _type_call(self, function: Function, node: nodes.Call, arguments: list[Typed]) -> Typed:
         if not isinstance(function.type, DataType):
@@ -353,85 +378,7 @@ class Checker:
         wanted = f"{least} or more" if most == MANY else f"{least} to {most} arguments"
         if least == most:
             wanted = f"{least} argument{'' if least == 1 else 's'}"
-        hint = f"write {function.signature}"
+        hint = find_decimal_comma(node.arguments) or f"write {function.signature}"
         if function.name in ("MIN", "MAX") and self.aggregate:
             hint = f"the aggregate function is {function.name}_AGG(x)"
         self.report("arity", f"{function.name} takes {wanted}, found {count}", node, hint)
-
-    def need(self, typed: Typed, wanted: str, by: str) -> Typed:
-        """Return the node if it is of the wanted kind, else report it; NULL takes the kind."""
-        kind = typed.type.kind
-        if typed.op == "error" or wanted == "any" or kind == wanted:
-            return typed
-        if kind == "null":
-            return typed if wanted == "number" else self.cast(typed, DataType(_KIND_OF.get(wanted, wanted)))  # type: ignore[arg-type]
-        if (wanted == "number" and kind in NUMERIC) or (wanted == "moment" and kind in ("date", "timestamp")):
-            return typed
-        names = {
-            "boolean": "a condition",
-            "moment": "a date or timestamp",
-            "number": "a number",
-            "integer": "an integer",
-        }
-        at = nodes.Node(start=typed.start, end=typed.end)
-        hint = 'a date is written DATE("YYYY-MM-DD")' if wanted in ("date", "moment") and kind == "string" else None
-        if kind == "string" and by == "+":
-            hint = "texts are joined by CONCAT"
-        return self.report("type", f"{by} needs {names.get(wanted, f'a {wanted}')}, found {typed.type}", at, hint)
-
-    def meet(self, values: list[Typed], node: nodes.Node) -> list[Typed] | None:
-        """Return the values cast to the type that holds all exactly, or None after reporting."""
-        if self._failed(*values):
-            return None
-        common = NULL
-        beside_decimal = any(value.type.kind == "decimal" for value in values)
-        for value in values:
-            met = common_type(common, self._meeting_type(value, beside_decimal))
-            if met is None:
-                message, hint = explain_no_common_type(common, value.type)
-                self.report("type", message, node, hint)
-                return None
-            common = met
-        common = BOOLEAN if common.kind == "null" else common
-        return [self.cast(value, common) for value in values]
-
-    def _meeting_type(self, value: Typed, beside_decimal: bool) -> DataType:
-        # A constant needs no more digits than it has.
-        if value.op == "literal" and value.type == INTEGER and beside_decimal:
-            return literal_type(Decimal(str(value.value)))
-        return value.type
-
-    def cast(self, typed: Typed, target: DataType) -> Typed:
-        """Return the node as the type; never loses a digit."""
-        if typed.type == target or typed.op == "error":
-            return typed
-        assert is_assignable(typed.type, target)
-        return Typed("cast", target, typed.nullable, (typed,), None, typed.start, typed.end)
-
-    def report(
-        self, kind: Kind, message: str, at: nodes.Node, hint: str | None = None,
-        table: str | None = None, column: str | None = None,
-    ) -> Typed:  # fmt: skip
-        """Note a problem and return the node that stands for it."""
-        problem = ExpressionProblem(CODES[kind], kind, message, hint, at.start, at.end, self.selector, table, column)
-        self.problems.append(problem)
-        return self.fail()
-
-    @staticmethod
-    def fail() -> Typed:
-        """Return the node that stands for what is wrong."""
-        return Typed("error", NULL, True)
-
-    @staticmethod
-    def _failed(*typed: Typed) -> bool:
-        return any(node.op == "error" for node in typed)
-
-
-_KIND_OF = {"moment": "date"}
-
-
-def literal_type(value: Decimal) -> DataType:
-    """Return the smallest decimal type of a constant."""
-    _, digits, exponent = value.as_tuple()
-    scale = -int(exponent)
-    return make_decimal(max(len(digits) if any(digits) else 1, scale, 1), scale)

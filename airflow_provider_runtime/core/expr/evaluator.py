@@ -12,7 +12,9 @@ from airflow_provider_runtime.core.errors import DataError, Problem
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.exact import EXACT
 from airflow_provider_runtime.core.expr.functions import FUNCTIONS, Function
+from airflow_provider_runtime.core.expr.like import matches
 from airflow_provider_runtime.core.expr.recursion import walks_deep
+from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.expr.typed import Typed, find_columns, split_conjunction
 from airflow_provider_runtime.core.model.schema import DataType
 
@@ -21,9 +23,9 @@ Row = Mapping[tuple[str | None, str], Value]
 
 
 class _Evaluator:
-    def __init__(self, row: Row, run_timestamp: datetime) -> None:
+    def __init__(self, row: Row, run: RunConstants | None) -> None:
         self.row = row
-        self.now = run_timestamp.astimezone(UTC)
+        self.run = run
 
     def value(self, node: Typed) -> Value:
         """Return a node's value; the lazy ones look at no more arguments than they need."""
@@ -41,8 +43,10 @@ class _Evaluator:
     def call(self, function: Function, node: Typed) -> Value:
         """Return a function's value; raise DataError for arguments that it has none for."""
         assert function.value is not None, function.name
+        if function.is_of_run and self.run is None:
+            raise DataError(Problem("DATA_003", f"{function.name} is not known before there is a run"))
         if function.is_of_run:
-            return cast("Value", function.value(self.now))
+            return cast("Value", function.value(self.run))
         if function.null == "own":
             return cast("Value", function.value(*(partial(self.value, argument) for argument in node.args)))
         values = [self.value(argument) for argument in node.args]
@@ -55,15 +59,15 @@ class _Evaluator:
 
 
 @walks_deep
-def evaluate(checked: Checked, row: Row, *, run_timestamp: datetime) -> Value:
-    """Return the value of an expression for a row; raise DataError where Spark would fail."""
-    return _Evaluator(row, run_timestamp).value(checked.node)
+def evaluate(checked: Checked, row: Row, *, run: RunConstants | None) -> Value:
+    """Return the value of an expression for a row; raise DataError where Spark would fail, or for want of a run."""
+    return _Evaluator(row, run).value(checked.node)
 
 
 @walks_deep
-def decide(checked: Checked, row: Row, *, run_timestamp: datetime) -> bool | None:
+def decide(checked: Checked, row: Row, *, run: RunConstants | None) -> bool | None:
     """Return whether a condition holds for a row of which these columns are known; None if that depends on others."""
-    evaluator = _Evaluator(row, run_timestamp)
+    evaluator = _Evaluator(row, run)
     is_known = True
     for condition in split_conjunction(checked.node):
         if not find_columns(condition) <= row.keys():
@@ -106,7 +110,8 @@ def _number(value: Value) -> Decimal:
 
 def _column(evaluator: _Evaluator, node: Typed) -> Value:
     assert isinstance(node.value, tuple)
-    return evaluator.row[node.value]
+    value = evaluator.row[node.value]
+    return None if value is None else fit(value, node.type)
 
 
 def _constant(_evaluator: _Evaluator, node: Typed) -> Value:
@@ -154,11 +159,22 @@ def _between(evaluator: _Evaluator, node: Typed) -> Value:
     return inside if inside is None else inside is not bool(node.value)
 
 
+def _case(evaluator: _Evaluator, node: Typed) -> Value:
+    count = len(node.args) // 2
+    compared, results = list(node.args[:count]), node.args[count:]
+    decisive = evaluator.value(compared.pop(0)) if node.value else True
+    for when, then in zip(compared, results, strict=False):
+        if decisive is not None and evaluator.value(when) == decisive:
+            return evaluator.value(then)
+    return evaluator.value(results[-1])
+
+
 _LAZY: dict[str, Callable[[_Evaluator, Typed], Value]] = {
     "literal": _constant,
     "column": _column,
     "and": _all,
     "or": _any,
+    "case": _case,
     "is_null": _is_null,
     "in": _in,
     "between": _between,
@@ -209,4 +225,5 @@ _STRICT: dict[str, Callable[[Typed, Sequence[Value]], Value]] = {
     "cast": lambda _node, values: values[0],
     "not": lambda _node, values: not values[0],
     "compare": _compare,
+    "like": lambda node, values: matches(str(values[0]), str(node.value)),
 }

@@ -8,7 +8,9 @@ from airflow_provider_runtime.core.expr.recursion import walks_deep
 from airflow_provider_runtime.core.expr.typed import Typed
 from airflow_provider_runtime.core.model.schema import DataType
 
-_SAFE_OPERATORS = frozenset({"literal", "column", "and", "or", "not", "compare", "is_null", "in", "between"})
+_SAFE_OPERATORS = frozenset(
+    {"literal", "column", "and", "or", "not", "compare", "is_null", "in", "between", "like", "case"}
+)
 
 
 @walks_deep

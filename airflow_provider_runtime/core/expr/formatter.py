@@ -6,9 +6,12 @@ from datetime import date
 from decimal import Decimal
 
 from airflow_provider_runtime.core.expr import nodes
+from airflow_provider_runtime.core.expr.keywords import BETWEEN_VALUES
 from airflow_provider_runtime.core.expr.recursion import walks_deep
 
 OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY, PRIMARY = range(8)
+_AMBIGUOUS = frozenset({"CASE", "WHEN"})
+"""Columns of these names stand in brackets, where no keyword can."""
 _LEVELS = {"OR": OR, "AND": AND, "+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT}
 
 
@@ -45,11 +48,19 @@ def _spell(node: nodes.Node) -> tuple[int, str]:
         case nodes.Between():
             bounds = f"{_format(node.low, SUM)} AND {_format(node.high, SUM)}"
             return COMPARE, f"{_format(node.operand, COMPARE)} {'NOT ' if node.negated else ''}BETWEEN {bounds}"
+        case nodes.Like():
+            escape = "" if node.escape is None else f" ESCAPE {_quote(node.escape)}"
+            operator = f"{'NOT ' if node.negated else ''}LIKE"
+            return COMPARE, f"{_format(node.operand, COMPARE)} {operator} {_quote(node.pattern)}{escape}"
+        case nodes.Case():
+            return PRIMARY, _spell_case(node)
         case nodes.Call():
             arguments = "*" if node.star else ", ".join([_format(argument, OR) for argument in node.arguments])
             return PRIMARY, f"{node.name}({arguments})"
         case nodes.ColumnRef():
-            return PRIMARY, node.name if node.table is None else f"{node.table}.{node.name}"
+            if node.table is not None:
+                return PRIMARY, f"{node.table}.{node.name}"
+            return PRIMARY, f"({node.name})" if node.name.upper() in _AMBIGUOUS else node.name
         case nodes.SelectorRef():
             return PRIMARY, f"{{{{{node.name}}}}}"
         case nodes.Literal():
@@ -67,6 +78,18 @@ def _spell_literal(node: nodes.Literal) -> str:
         return format(value, "f")
     if isinstance(value, date):
         return f'DATE("{value.isoformat()}")'
-    if isinstance(value, str):
-        return '"' + value.replace('"', '""') + '"'
-    return str(value)
+    return _quote(value) if isinstance(value, str) else str(value)
+
+
+def _quote(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _spell_case(node: nodes.Case) -> str:
+    operand = "" if node.operand is None else f" {_format(node.operand, OR)}"
+    is_keyword = isinstance(node.operand, nodes.ColumnRef) and node.operand.name.upper() in BETWEEN_VALUES
+    if is_keyword or not isinstance(node.operand, nodes.ColumnRef | nodes.Literal | nodes.Call | None):
+        operand = f" ({operand.strip()})"
+    branches = [f" WHEN {_format(when, OR)} THEN {_format(then, OR)}" for when, then in node.branches]
+    otherwise = "" if node.otherwise is None else f" ELSE {_format(node.otherwise, OR)}"
+    return f"CASE{operand}{''.join(branches)}{otherwise} END"

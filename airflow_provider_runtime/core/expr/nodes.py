@@ -101,6 +101,25 @@ class Between(Node):
 
 
 @dataclass(slots=True)
+class Like(Node):
+    """LIKE or NOT LIKE."""
+
+    operand: Node
+    pattern: str
+    escape: str | None
+    negated: bool
+
+
+@dataclass(slots=True)
+class Case(Node):
+    """CASE: with an operand that is compared, or with conditions."""
+
+    operand: Node | None
+    branches: list[tuple[Node, Node]]
+    otherwise: Node | None
+
+
+@dataclass(slots=True)
 class Call(Node):
     """A function call; the name is in capitals. `star` is the call with a single asterisk."""
 

@@ -47,3 +47,9 @@ class ExpressionSyntaxError(Exception):
     def __init__(self, message: str, start: int, end: int, hint: str | None = None, kind: Kind = "syntax") -> None:
         self.problem = ExpressionProblem(CODES[kind], kind, message, hint, start, end)
         super().__init__(message)
+
+
+def shorten(text: str) -> str:
+    """Return a piece of the user's text that can be shown."""
+    printable = "".join(character if character.isprintable() else "�" for character in text[:41])
+    return printable if len(printable) <= 40 else printable[:40] + "…"

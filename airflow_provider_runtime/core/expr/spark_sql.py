@@ -8,13 +8,14 @@ are escaped. A mark stands as a comment inside everything that can fail at run t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from decimal import Decimal
 
-from airflow_provider_runtime.core.expr.checker import Checked, literal_type
+from airflow_provider_runtime.core.expr.checker import Checked
+from airflow_provider_runtime.core.expr.conversions import literal_type
 from airflow_provider_runtime.core.expr.functions import FUNCTIONS, Function
 from airflow_provider_runtime.core.expr.quotient import divide_sql, has_one_step, negate
 from airflow_provider_runtime.core.expr.recursion import walks_deep
+from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.expr.sql_text import (
     AND,
     COMPARE,
@@ -26,6 +27,7 @@ from airflow_provider_runtime.core.expr.sql_text import (
     UNARY,
     Sql,
     join_balanced,
+    quote_text,
     spell_constant,
 )
 from airflow_provider_runtime.core.expr.typed import Typed, find_columns, split_conjunction
@@ -36,19 +38,17 @@ LONGEST_FLAT = 64
 INTEGER_DIGITS = 19
 OPERATOR_WORDS = frozenset({
     "abs", "array", "cast", "concat", "decimal", "if", "named_struct", "nullif", "replace", "transform", "try_divide",
-    "and", "between", "case", "div", "else", "in", "is", "not", "null", "or", "then", "when",
+    "and", "between", "case", "div", "else", "in", "is", "like", "not", "null", "or", "then", "when",
 })  # fmt: skip
 """Words before an opening bracket in what operators are written as; those of functions are in their table."""
-_STRICT = frozenset({"cast", "negate", "add", "multiply", "compare", "not"})
+_STRICT = frozenset({"cast", "negate", "add", "multiply", "compare", "not", "like"})
 """Operators that are NULL exactly when one of their operands is."""
 
 
 @walks_deep
-def compile_sql(
-    checked: Checked, *, run_timestamp: datetime, target: DataType | None = None, mark: str | None = None
-) -> str:
+def compile_sql(checked: Checked, *, run: RunConstants, target: DataType | None = None, mark: str | None = None) -> str:
     """Return the SQL of an expression, cast to the target's type by the rules of assignment."""
-    writer = SqlWriter(run_timestamp, mark)
+    writer = SqlWriter(run, mark)
     node = checked.node
     if target is not None and target != node.type:
         node = assign(node, target)
@@ -56,9 +56,9 @@ def compile_sql(
 
 
 @walks_deep
-def compile_equalities(checked: Checked, alias: str, *, run_timestamp: datetime) -> list[tuple[str, str]]:
+def compile_equalities(checked: Checked, alias: str, *, run: RunConstants) -> list[tuple[str, str]]:
     """Return the equalities of a condition connected by AND: the side over the row, the side over the alias."""
-    writer = SqlWriter(run_timestamp, None)
+    writer = SqlWriter(run, None)
     found: list[tuple[str, str]] = []
     for condition in split_conjunction(checked.node):
         if condition.op != "compare" or condition.value != "=":
@@ -102,8 +102,8 @@ def _find_aliases(node: Typed) -> set[str | None]:
 class SqlWriter:
     """Writes nodes: operators by methods of their name, functions by their entry in the table."""
 
-    def __init__(self, run_timestamp: datetime, mark: str | None) -> None:
-        self.now = run_timestamp.astimezone(UTC)
+    def __init__(self, run: RunConstants, mark: str | None) -> None:
+        self.run = run
         self.mark = "" if mark is None else f"/*@{mark.replace('*', '').replace('/', '|')}*/"
         self.bindings = 0
         self.not_null: frozenset[object] = frozenset()
@@ -119,7 +119,7 @@ class SqlWriter:
         """Return a function's call."""
         if function.is_of_run:
             assert function.value is not None
-            return spell_constant(function.value(self.now))
+            return spell_constant(function.value(self.run))
         if not isinstance(function.sql, str):
             assert function.sql is not None
             return function.sql(self, node)
@@ -245,6 +245,22 @@ class SqlWriter:
         if has_one_step(left.type, right.type, result.scale):
             return body({name: sql for name, (sql, _) in values.items()})
         return self.bind(values, body)
+
+    def write_like(self, node: Typed) -> Sql:
+        """Write LIKE with a pattern in which a backslash escapes."""
+        return PRIMARY, f"like({self.write(node.args[0], OR)}, {quote_text(str(node.value))})"
+
+    def write_case(self, node: Typed) -> Sql:
+        """Write CASE; an operand is compared with each value."""
+        count = len(node.args) // 2
+        # With an operand there are as many compared values as results, without one there is an ELSE more.
+        compared, results = node.args[:count], node.args[count:]
+        whens = [self.write(value, SUM if node.value else OR) for value in compared]
+        if node.value:
+            whens = [f"{whens[0]} = {value}" for value in whens[1:]]
+        *thens, otherwise = [self.write(result, OR) for result in results]
+        branches = [f"WHEN {when} THEN {then}" for when, then in zip(whens, thens, strict=True)]
+        return PRIMARY, f"CASE {' '.join(branches)} ELSE {otherwise} END"
 
     def write_not(self, node: Typed) -> Sql:
         """Write NOT."""

@@ -98,8 +98,8 @@ class UpdateArguments(Model):
 class AggregateArguments(Model):
     """Arguments of aggregate, and of append's aggregation."""
 
-    group_by: tuple[Text, ...] = ()
-    """Columns whose values make a group."""
+    group_by: tuple[Text, ...]
+    """Columns whose values make a group; an empty list makes one row, also of no rows."""
     aggregations: tuple[Aggregation, ...] = ()
     """Columns and the aggregate expressions that fill them."""
 

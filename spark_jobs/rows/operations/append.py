@@ -20,7 +20,7 @@ def read_source_rows(source: DataFrame, operation: AppendOperation, salt: str) -
     if operation.where is not None:
         rows = rows.alias(WORKING).where(operation.where)
     position = quote_name(POSITION)
-    if operation.group_by or operation.aggregations:
+    if operation.aggregations:
         keys = [quote_name(name) for name in operation.group_by]
         grouped = group_rows(rows, operation.group_by, operation.aggregations)
         rows = grouped.selectExpr("*", f"{hash_keys(keys, salt)} AS {position}")

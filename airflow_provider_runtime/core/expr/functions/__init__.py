@@ -1,17 +1,34 @@
 """The functions of the language: one entry each, in a module for each domain."""
 
-from airflow_provider_runtime.core.expr.functions import aggregates, dates, logic, numeric, text
+from airflow_provider_runtime.core.expr.functions import aggregates, conversions, dates, logic, numeric, text
 from airflow_provider_runtime.core.expr.functions.entry import Function
 
-__all__ = ["AGGREGATES", "FUNCTIONS", "FUNCTION_GROUPS", "Function"]
+__all__ = ["AGGREGATES", "FUNCTIONS", "FUNCTION_GROUPS", "WORDS_ELSEWHERE", "Function"]
 
 FUNCTION_GROUPS: dict[str, tuple[Function, ...]] = {
     "Logic": logic.FUNCTIONS,
     "Numbers": numeric.FUNCTIONS,
     "Text": text.FUNCTIONS,
+    "Conversions": conversions.FUNCTIONS,
     "Dates": dates.FUNCTIONS,
+    "The run": dates.OF_THE_RUN,
     "Aggregates": aggregates.FUNCTIONS,
 }
 """The functions of each domain, as the docs show them."""
 FUNCTIONS = {function.name: function for group in FUNCTION_GROUPS.values() for function in group}
 AGGREGATES = frozenset(function.name for function in aggregates.FUNCTIONS)
+WORDS_ELSEWHERE = {
+    word: f"use {function.signature}" for function in FUNCTIONS.values() for word in function.known_as
+} | {
+    "LIKE": 'write s LIKE "A%"',
+    "ILIKE": 'write UPPER(s) LIKE "A%"',
+    "RLIKE": 'write s LIKE "A%"',
+    "REGEXP": 'write s LIKE "A%"',
+    "CAST": "use TEXT(x), NUMBER(s, precision, scale), INTEGER(s) or DATE(s)",
+    "CONVERT": "use TEXT(x), NUMBER(s, precision, scale), INTEGER(s) or DATE(s)",
+    "SWITCH": "write CASE WHEN condition THEN value ELSE value END",
+    "DECODE": "write CASE x WHEN value THEN result END",
+    "SQRT": "only whole powers are exact: POWER(x, n)",
+    "EXP": "only whole powers are exact: POWER(x, n)",
+}
+"""Hints for functions of other languages."""

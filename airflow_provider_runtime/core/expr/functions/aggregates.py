@@ -11,7 +11,7 @@ from airflow_provider_runtime.core.expr.functions.numeric import fill_nulls
 from airflow_provider_runtime.core.expr.sql_text import OR, PRIMARY, UNARY, Sql
 from airflow_provider_runtime.core.expr.totals import can_split, split_sum
 from airflow_provider_runtime.core.expr.typed import Typed
-from airflow_provider_runtime.core.model.schema import INTEGER, MAX_PRECISION, make_decimal
+from airflow_provider_runtime.core.model.schema import BOOLEAN, INTEGER, MAX_PRECISION, NULL, make_decimal
 
 if TYPE_CHECKING:
     from airflow_provider_runtime.core.expr import nodes
@@ -64,6 +64,21 @@ def _write_mean(writer: SqlWriter, node: Typed) -> Sql:
     return PRIMARY, writer.divide(total, count, node.type, is_safe=False)
 
 
+def _type_sum_if(checker: Checker, node: nodes.Call, arguments: list[Typed]) -> Typed:
+    (value,), condition = fill_nulls(checker, arguments[:1]), arguments[1]
+    return _type_sum(checker, node, [_choose(checker, condition, value)])
+
+
+def _type_count_if(checker: Checker, _node: nodes.Call, arguments: list[Typed]) -> Typed:
+    counted = _choose(checker, arguments[0], Typed("literal", BOOLEAN, False, (), True))
+    return Typed("COUNT", INTEGER, False, (counted,))
+
+
+def _choose(checker: Checker, condition: Typed, value: Typed) -> Typed:
+    nothing = checker.cast(Typed("literal", NULL, True), value.type)
+    return Typed("IF", value.type, True, (condition, value, nothing))
+
+
 _Aggregate = partial(Function, is_aggregate=True, null="own")
 FUNCTIONS = (
     _Aggregate(
@@ -80,7 +95,7 @@ FUNCTIONS = (
         doc="how many rows", example="COUNT_ALL()",
     ),
     _Aggregate(
-        name="AVG", signature="AVG(x)", takes=("number",), type=_type_mean, can_fail=True,
+        name="AVG", signature="AVG(x)", known_as=("MEAN", "AVERAGE"), takes=("number",), type=_type_mean, can_fail=True,
         sql=_write_mean, calls=("sum", "count"),
         doc="the mean of what is not NULL", example="AVG(amount)",
     ),
@@ -91,5 +106,20 @@ FUNCTIONS = (
     _Aggregate(
         name="MAX_AGG", signature="MAX_AGG(x)", takes=("any",), type=_type_extreme, sql="max({0})",
         doc="the greatest that is not NULL", example="MAX_AGG(booked)",
+    ),
+    _Aggregate(
+        name="COUNT_DISTINCT", signature="COUNT_DISTINCT(x)", takes=("any",), type=_type_count,
+        sql="count(DISTINCT {0})", calls=("distinct",),
+        doc="how many different ones, NULL left out", example="COUNT_DISTINCT(code)",
+    ),
+    _Aggregate(
+        name="SUM_IF", signature="SUM_IF(x, c)", takes=("number", "boolean"), type=_type_sum_if, calls=("sum",),
+        known_as=("SUMIF", "SUMIFS"),
+        doc="the sum over the rows where c is TRUE; NULL when there is none", example="SUM_IF(amount, active)",
+    ),
+    _Aggregate(
+        name="COUNT_IF", signature="COUNT_IF(c)", takes=("boolean",), type=_type_count_if, calls=("count",),
+        known_as=("COUNTIF", "COUNTIFS"),
+        doc="how many rows where c is TRUE", example="COUNT_IF(active)",
     ),
 )  # fmt: skip

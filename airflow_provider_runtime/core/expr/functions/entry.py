@@ -47,7 +47,9 @@ class Function:
     can_fail: bool = False
     """Whether there are values for which a run fails; such a call carries the mark of its place."""
     calls: tuple[str, ...] = ()
-    """Functions of Spark that a rule in `sql` calls; those of a text are found in it."""
+    """Functions of Spark that a rule in `sql` calls, and words before its brackets; those of a text are found in it."""
+    known_as: tuple[str, ...] = ()
+    """What other languages call it, for a hint to who writes that."""
     is_aggregate: bool = False
     is_of_run: bool = False
     """Whether it is a constant of the run, whose value the snapshot holds."""
@@ -65,8 +67,8 @@ class Function:
     @property
     def spark_functions(self) -> frozenset[str]:
         """The functions of Spark that its SQL calls, in small letters."""
-        found = _CALLED.findall(self.sql) if isinstance(self.sql, str) else self.calls
-        return frozenset(name.lower() for name in found)
+        found = _CALLED.findall(self.sql) if isinstance(self.sql, str) else ()
+        return frozenset(name.lower() for name in (*found, *self.calls))
 
     def get_kind(self, index: int) -> str:
         """Return what an argument must be."""

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from airflow_provider_runtime.core.expr.functions.entry import MANY, Function
+from airflow_provider_runtime.core.expr.sql_text import PRIMARY, SUM, Sql
 from airflow_provider_runtime.core.expr.typed import Typed
 from airflow_provider_runtime.core.model.schema import BOOLEAN, NULL
 
 if TYPE_CHECKING:
     from airflow_provider_runtime.core.expr import nodes
     from airflow_provider_runtime.core.expr.checker import Checker
+    from airflow_provider_runtime.core.expr.spark_sql import SqlWriter
 
 Thunk = Callable[[], object]
 
@@ -36,10 +38,34 @@ def _find_first(*values: Thunk) -> object:
     return next((found for found in (value() for value in values) if found is not None), None)
 
 
+def _type_null_if(checker: Checker, node: nodes.Call, arguments: list[Typed]) -> Typed:
+    value, other = arguments
+    if value.type == NULL:
+        return value
+    met = checker.meet([value, other], node)
+    return checker.fail() if met is None else Typed("NULLIF", value.type, True, (value, met[1]))
+
+
+def _write_null_if(writer: SqlWriter, node: Typed) -> Sql:
+    value, other = node.args
+    values = {"a": (writer.write(value, SUM), value.is_simple), "b": (writer.write(other, SUM), other.is_simple)}
+
+    def body(names: dict[str, str]) -> str:
+        compared = names["a"] if value.type == other.type else f"CAST({names['a']} AS {other.type.ddl.upper()})"
+        return f"IF({compared} = {names['b']}, NULL, {names['a']})"
+
+    return PRIMARY, writer.bind(values, body)
+
+
+def _null_if(value: Thunk, other: Thunk) -> object:
+    found = value()
+    return None if found is not None and found == other() else found
+
+
 FUNCTIONS = (
     Function(
         name="IF", signature="IF(c, a, b)", takes=("boolean", "any", "any"), type=type_choice, null="own",
-        sql="IF({all})", value=_choose,
+        sql="IF({all})", value=_choose, known_as=("IIF",),
         doc="a where c is TRUE, else b", example='IF(amount > 0, "in", "out")',
     ),
     # AND, OR and NOT become operators when they are parsed.
@@ -62,7 +88,12 @@ FUNCTIONS = (
     ),
     Function(
         name="COALESCE", signature="COALESCE(x, …)", takes=("any",), least=2, most=MANY, type=type_choice, null="own",
-        sql="coalesce({all})", value=_find_first,
+        sql="coalesce({all})", value=_find_first, known_as=("IFNULL", "NVL", "ZN"),
         doc="the first that is not NULL", example="COALESCE(amount, 0)",
+    ),
+    Function(
+        name="NULLIF", signature="NULLIF(a, b)", takes=("any", "any"), type=_type_null_if, null="own",
+        sql=_write_null_if, value=_null_if,
+        doc="NULL where a equals b, else a", example='NULLIF(code, "")',
     ),
 )  # fmt: skip

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
 from itertools import product
 
 from airflow_provider_runtime.core.errors import DataError, Problem
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.evaluator import Value, evaluate
-from airflow_provider_runtime.core.expr.functions import FUNCTIONS
 from airflow_provider_runtime.core.expr.recursion import walks_deep
 from airflow_provider_runtime.core.expr.typed import Typed, find_columns
 from airflow_provider_runtime.core.planning.check.checked import CheckedProject, Path
@@ -18,9 +16,8 @@ from airflow_provider_runtime.core.planning.check.warning import make_warning
 Outcomes = frozenset[bool | None]
 ANY: Outcomes = frozenset((True, False, None))
 UNKNOWN: Outcomes = frozenset((None,))
-_OWN_NULL = frozenset(("and", "or", "is_null", "in", "between", "IF", "COALESCE", "CASE", "NULLIF", "column"))
+_OWN_NULL = frozenset(("and", "or", "is_null", "in", "between", "IF", "COALESCE", "case", "NULLIF", "column"))
 """What may have a value although a part of it is NULL."""
-_ANY_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def list_condition_warnings(checked: CheckedProject) -> Iterator[Problem]:
@@ -145,19 +142,13 @@ def is_always_null(node: Typed) -> bool:
 
 def _compute(node: Typed) -> Value:
     """Return the value of what is constant in every run; None when it is not."""
-    if find_columns(node) or _depends_on_run(node):
+    if find_columns(node):
         return None
     try:
         checked = Checked(node, node.type, node.nullable, frozenset(), frozenset(), False)
-        return evaluate(checked, {}, run_timestamp=_ANY_DAY)
+        return evaluate(checked, {}, run=None)
     except DataError:
         return None
-
-
-def _depends_on_run(node: Typed) -> bool:
-    function = FUNCTIONS.get(node.op)
-    is_of_run = function is not None and function.is_of_run
-    return is_of_run or any(_depends_on_run(argument) for argument in node.args)
 
 
 def _read_comparison(node: Typed) -> tuple[object, str, Value] | None:

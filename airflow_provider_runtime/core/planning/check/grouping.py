@@ -29,9 +29,6 @@ class Place:
 
 def check_group_by(context: OperationContext, arguments: AggregateArguments, place: Place) -> tuple[str, ...]:
     """Check the grouping columns and return their bare names."""
-    if not arguments.group_by:
-        message = "group_by needs at least one column"
-        context.report("AGG_001", message, (*place.path, "group_by"), "name the columns that make a group")
     known = place.scope.working.columns
     names: list[str] = []
     for position, text in enumerate(arguments.group_by):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 
 from airflow_provider_runtime.core.expr.evaluator import Row, decide
+from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.planning.check.checked import CheckedOperation, CheckedProject
 
 INPUT = 0
@@ -24,14 +24,14 @@ class Origins:
     is_whole: bool = False
 
 
-def find_origins(checked: CheckedProject, operation: CheckedOperation, run_timestamp: datetime) -> Origins:
-    """Return what an operation's selector says of origins."""
+def find_origins(checked: CheckedProject, operation: CheckedOperation, run: RunConstants | None) -> Origins:
+    """Return what an operation's selector says of origins, in a run or, with None, in any."""
     if operation.where is None:
         return Origins()
     answers = {}
     for seq, dataset_id in _list_origins(checked, operation.seq):
         row: Row = {(None, "_operation_seq"): seq, (None, "_source_dataset"): dataset_id}
-        answers[seq] = decide(operation.where, row, run_timestamp=run_timestamp)
+        answers[seq] = decide(operation.where, row, run=run)
     if None in answers.values() and False not in answers.values():
         return Origins()
     picked = tuple(seq for seq, answer in answers.items() if answer is not False)

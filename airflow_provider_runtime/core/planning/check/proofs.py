@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from airflow_provider_runtime.core.expr.checker import Checked
+from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.expr.typed import split_conjunction
 from airflow_provider_runtime.core.planning.check.checked import CheckedOperation, CheckedProject
 from airflow_provider_runtime.core.planning.check.origins import find_origins
@@ -19,10 +19,10 @@ def is_always_true(condition: Checked) -> bool:
 
 
 def is_key_of_groups(
-    checked: CheckedProject, output: CheckedOperation, columns: Sequence[str], run_timestamp: datetime
+    checked: CheckedProject, output: CheckedOperation, columns: Sequence[str], run: RunConstants
 ) -> bool:
     """Whether these columns hold the keys of the groups that one aggregate alone has made the output's rows of."""
-    origins = find_origins(checked, output, run_timestamp).seqs
+    origins = find_origins(checked, output, run).seqs
     if origins is None or len(origins) != 1:
         return False
     maker = next((operation for operation in checked.operations if operation.seq == origins[0]), None)

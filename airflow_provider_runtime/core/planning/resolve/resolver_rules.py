@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from airflow_provider_runtime.core.catalog.conditions import check_condition
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.errors import Problem, ResolveError
 from airflow_provider_runtime.core.expr.evaluator import Value, evaluate
+from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.resolver import Resolver
 from spark_jobs.contract.plan import RuleTrace
@@ -29,7 +29,7 @@ def match_rule(
     dataset_version: int,
     table: str,
     period: Period,
-    run_timestamp: datetime,
+    run: RunConstants,
 ) -> RuleMatch:
     """Return the first rule that matches."""
     row: dict[tuple[str | None, str], Value] = {
@@ -46,7 +46,7 @@ def match_rule(
         if rule.when is None:
             trace.append(RuleTrace(rule.name, True, "has no condition"))
             return RuleMatch(index, tuple(trace))
-        matched, reason = _evaluate(resolver, index, rule.when, row, run_timestamp)
+        matched, reason = _evaluate(resolver, index, rule.when, row, run)
         trace.append(RuleTrace(rule.name, matched, reason))
         if matched:
             return RuleMatch(index, tuple(trace))
@@ -58,7 +58,7 @@ def _evaluate(
     index: int,
     text: str,
     row: dict[tuple[str | None, str], Value],
-    run_timestamp: datetime,
+    run: RunConstants,
 ) -> tuple[bool, str]:
     result = check_condition(text)
     if result.expression is None or result.problems:
@@ -71,7 +71,7 @@ def _evaluate(
             )
             for problem in result.problems
         )
-    value = evaluate(result.expression, row, run_timestamp=run_timestamp)
+    value = evaluate(result.expression, row, run=run)
     shown = "NULL" if value is None else str(value).upper()
     used = sorted((alias, column) for alias, column in result.expression.columns if alias is not None)
     facts = ", ".join(f"{alias}.{column} is {_show(row[alias, column])}" for alias, column in used)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Literal
 
 from airflow_provider_runtime.core.calendar.periods import PeriodIndex
@@ -21,6 +20,7 @@ from airflow_provider_runtime.core.errors import (
     ResolveError,
     RuntimeProviderError,
 )
+from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.model.base import read_format
 from airflow_provider_runtime.core.model.dataset import Dataset, Table
 from airflow_provider_runtime.core.model.datasource import Datasource
@@ -53,7 +53,7 @@ class ResolveContext:
     project: str
     index: PeriodIndex
     period: Period
-    run_timestamp: datetime
+    run: RunConstants
     read_credential: CredentialReader | None = None
     offline: bool = False
     """Call no service and no class: locations are served by someone else (scenarios)."""
@@ -84,7 +84,7 @@ def resolve_table(
         dataset_version=dataset.version,
         table=table.name,
         period=context.period,
-        run_timestamp=context.run_timestamp,
+        run=context.run,
     )
     if match.index is None:
         raise ResolveError(_report_no_match(resolver.model, table, context.period, match.trace, place))

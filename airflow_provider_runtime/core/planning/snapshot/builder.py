@@ -26,6 +26,7 @@ from airflow_provider_runtime.core.errors import (
     get_error_class,
     raise_problems,
 )
+from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.model.dataset import Dataset, Table
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.project import Project
@@ -178,14 +179,14 @@ class _Builder:
         slices = self._make_slices(checked)
         self._check_slice_types(checked, slices, context.period)
         compiled = (
-            compile_operations(checked, run_timestamp=run_timestamp, destinations=destinations, slices=slices)
+            compile_operations(checked, run=context.run, destinations=destinations, slices=slices)
             if not self.problems
             else None
         )
         checks = CompiledChecks()
         if compiled is not None:
             baselines = find_baselines(self.registry, checked, context.index, context.period)
-            checks = compile_checks(checked, run_timestamp=run_timestamp, baselines=baselines)
+            checks = compile_checks(checked, run=context.run, baselines=baselines)
         used = compiled.used_tables | checks.used_tables if compiled else frozenset(use.key for use in checked.tables)
         choices = self._choose_all(checked, context, used)
         definitions = find_used_definitions(self.catalog, checked, self.resolvers.values())
@@ -255,7 +256,7 @@ class _Builder:
             self.definition.model.name,
             index,
             period,
-            run_timestamp,
+            RunConstants.of(run_timestamp, period, index.find_previous(period)),
             self.read_credential,
             self.is_offline,
         )
@@ -384,7 +385,7 @@ class _Builder:
         project, period = self.definition.model, context.period
         return Snapshot(
             run_id=self.options.run_id or str(uuid.uuid4()),
-            run_timestamp=context.run_timestamp,
+            run_timestamp=context.run.timestamp,
             project=SnapshotProject(project.id, project.name, project.version, self.definition.digest),
             project_snapshot=hide_secrets(self.definition.raw),
             period=SnapshotPeriod(period.identifier, period.level, period.start_date, period.end_date),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
 from typing import TypedDict
 
 from airflow_provider_runtime.core.expr.checker import Checked
+from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.planning.check.checked import CheckedCheck, CheckedProject, CheckedValue
 from airflow_provider_runtime.core.planning.snapshot.compile_checks import CompiledChecks, compile_checks
 from airflow_provider_runtime.core.planning.snapshot.lineage import ColumnLineage, OperationLineage, SourceColumn
@@ -27,10 +27,10 @@ class CheckDocument(TypedDict):
 
 
 def explain_checks(
-    checked: CheckedProject, lineage: Iterable[OperationLineage], names: Mapping[str, str], run_timestamp: datetime
+    checked: CheckedProject, lineage: Iterable[OperationLineage], names: Mapping[str, str], run: RunConstants
 ) -> tuple[CompiledChecks, list[CheckDocument]]:
     """Explain the checks of a project without errors; `names` are those of its tables, by key."""
-    compiled = compile_checks(checked, run_timestamp=run_timestamp)
+    compiled = compile_checks(checked, run=run)
     columns = {found.seq: found.columns for found in lineage}
     documents = [
         CheckDocument(

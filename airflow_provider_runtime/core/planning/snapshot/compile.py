@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from airflow_provider_runtime.core.catalog.definition import format_path
 from airflow_provider_runtime.core.errors import Place
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.failing import may_fail
+from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.expr.spark_sql import compile_equalities, compile_sql
 from airflow_provider_runtime.core.model import operation as written
 from airflow_provider_runtime.core.model.dataset import list_temporal_columns
@@ -54,7 +54,7 @@ class CompiledOperations:
 @dataclass(slots=True)
 class _Compiler:
     checked: CheckedProject
-    run_timestamp: datetime
+    run: RunConstants
     table_keys: Mapping[str, str]
     destinations: Mapping[int, Destination]
     slices: Mapping[int, Slice]
@@ -125,7 +125,7 @@ class _Compiler:
 
     def _compile_selection(self, operation: CheckedOperation) -> dict[str, Any]:
         """Return what an operation on rows of the working dataset has: a selector, and the joins that it needs."""
-        origins = find_origins(self.checked, operation, self.run_timestamp)
+        origins = find_origins(self.checked, operation, self.run)
         return {
             **self._compile_shared(operation),
             "where": self._compile_where(operation),
@@ -138,7 +138,7 @@ class _Compiler:
     def _compile_where(self, operation: CheckedOperation, path: Path = ("selector",)) -> str | None:
         if operation.where is None:
             return None
-        return compile_sql(operation.where, run_timestamp=self.run_timestamp, mark=self._mark(operation, path))
+        return compile_sql(operation.where, run=self.run, mark=self._mark(operation, path))
 
     def _compile_expressions(
         self, operation: CheckedOperation, items: Iterable[CheckedExpression]
@@ -146,7 +146,7 @@ class _Compiler:
         compiled = []
         for item in items:
             mark = self._mark(operation, item.path)
-            sql = compile_sql(item.checked, run_timestamp=self.run_timestamp, target=item.type, mark=mark)
+            sql = compile_sql(item.checked, run=self.run, target=item.type, mark=mark)
             reads, can_fail = _list_reads(item.checked), may_fail(item.checked, item.type)
             compiled.append(Expression(item.column, item.type.ddl, sql, mark, reads, can_fail))
         return tuple(compiled)
@@ -158,12 +158,12 @@ class _Compiler:
         mark = self._mark(operation, join.path, None if join.path else f"lookups.{join.alias}")
         others = [other.condition for other in operation.joins if other is not join]
         used = _list_alias_columns(join.alias, [*_list_expressions(operation), *others])
-        equalities = compile_equalities(join.condition, join.alias, run_timestamp=self.run_timestamp)
+        equalities = compile_equalities(join.condition, join.alias, run=self.run)
         return Join(
             alias=join.alias,
             table=self._use(join.table.key),
             columns=tuple(name for name in _list_table_columns(join) if name in used),
-            condition=compile_sql(join.condition, run_timestamp=self.run_timestamp, mark=mark),
+            condition=compile_sql(join.condition, run=self.run, mark=mark),
             equalities=tuple(Equality(row=row, alias=alias) for row, alias in equalities),
             key=_list_key(operation, join),
             reads=_list_reads(join.condition),
@@ -191,7 +191,7 @@ class _Compiler:
 def compile_operations(
     checked: CheckedProject,
     *,
-    run_timestamp: datetime,
+    run: RunConstants,
     destinations: Mapping[int, Destination] | None = None,
     slices: Mapping[int, Slice] | None = None,
     table_keys: Mapping[str, str] | None = None,
@@ -204,7 +204,7 @@ def compile_operations(
     """
     if destinations is None:
         destinations = resolve_destinations(checked, sandbox=sandbox)
-    compiler = _Compiler(checked, run_timestamp, table_keys or {}, destinations, slices or {})
+    compiler = _Compiler(checked, run, table_keys or {}, destinations, slices or {})
     compiler.known.update(column.name for column in checked.input_columns)
     operations = tuple(compiler.compile(operation) for operation in checked.operations)
     return CompiledOperations(operations, compiler.marks, frozenset({"input", *compiler.used}))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from airflow_provider_runtime.core.catalog.definition import format_path
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.restrict import restrict
+from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.expr.spark_sql import compile_sql
 from airflow_provider_runtime.core.expr.typed import split_conjunction
 from airflow_provider_runtime.core.planning.check.checked import (
@@ -35,10 +35,10 @@ class CompiledChecks:
 
 
 def compile_checks(
-    checked: CheckedProject, *, run_timestamp: datetime, baselines: Mapping[str, planned.Baseline] | None = None
+    checked: CheckedProject, *, run: RunConstants, baselines: Mapping[str, planned.Baseline] | None = None
 ) -> CompiledChecks:
     """Compile the checks of a project without errors; `baselines` are by the checks' names."""
-    compiler = _Compiler(checked, run_timestamp, baselines or {})
+    compiler = _Compiler(checked, run, baselines or {})
     checks = tuple(compiler.compile(check) for check in checked.checks)
     return CompiledChecks(checks, compiler.marks, frozenset(compiler.used))
 
@@ -46,7 +46,7 @@ def compile_checks(
 @dataclass(slots=True)
 class _Compiler:
     checked: CheckedProject
-    run_timestamp: datetime
+    run: RunConstants
     baselines: Mapping[str, planned.Baseline]
     marks: dict[str, Mark] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
@@ -81,7 +81,7 @@ class _Compiler:
         if check.rows is not None:
             return is_always_true(check.rows)
         output = next(operation for operation in self.checked.operations if operation.seq == check.output)
-        return bool(check.unique) and is_key_of_groups(self.checked, output, check.unique, self.run_timestamp)
+        return bool(check.unique) and is_key_of_groups(self.checked, output, check.unique, self.run)
 
     def _compile_value(self, check: CheckedCheck, value: CheckedValue | None) -> planned.CheckedValue | None:
         if value is None:
@@ -113,7 +113,7 @@ class _Compiler:
     def _write(self, expression: Checked | None, path: Path) -> str | None:
         if expression is None:
             return None
-        return compile_sql(expression, run_timestamp=self.run_timestamp, mark=self._mark(path))
+        return compile_sql(expression, run=self.run, mark=self._mark(path))
 
     def _mark(self, path: Path) -> str:
         """Return the mark of a place, such as `checks[0].value`, and remember the place."""

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypedDict
 
+from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.planning.check.checked import CheckedOperation, CheckedProject, WorkingColumn
 from airflow_provider_runtime.core.planning.check.validation import load_checked_project
 from airflow_provider_runtime.core.planning.check.warnings import list_project_warnings
@@ -84,34 +85,38 @@ class Explanation(TypedDict):
 def explain_project(root: Path, reference: str, period: str | None = None) -> Explanation:
     """Explain a project of a catalog folder; raise its problems if it has any."""
     checked = load_checked_project(root, reference)
-    timestamp = _find_timestamp(checked, period)
-    compiled = compile_operations(checked, run_timestamp=timestamp)
-    return make_explanation(checked, compiled, period, run_timestamp=timestamp)
+    run = _find_run_constants(checked, period)
+    return make_explanation(checked, compile_operations(checked, run=run), period, run=run)
 
 
-def _find_timestamp(checked: CheckedProject, period: str | None) -> datetime:
-    """Return the start of the day after the period, or now."""
-    if period is None:
-        return datetime.now(UTC).replace(microsecond=0)
+def _find_run_constants(checked: CheckedProject, identifier: str | None) -> RunConstants:
+    """Return the constants of a run on the day after the period, or of one now, for want of any other period."""
     from airflow_provider_runtime.core.calendar.periods import make_period_index
     from airflow_provider_runtime.core.calendar.run_period import get_moment_after
 
     project = checked.definition.model
     calendar = checked.catalog.find_calendar(project.calendar)
     assert calendar is not None
-    found = make_period_index(calendar.model).get_period(period, project.level)
-    return get_moment_after(found)
+    index = make_period_index(calendar.model)
+    if identifier is not None:
+        period = index.get_period(identifier, project.level)
+        return RunConstants.of(get_moment_after(period), period, index.find_previous(period))
+    now = datetime.now(UTC).replace(microsecond=0)
+    found = index.find_by_date(now.date(), project.level)
+    if found is None:
+        return RunConstants(now, "any-period", now.date(), now.date())
+    return RunConstants.of(now, found, index.find_previous(found))
 
 
 def make_explanation(
-    checked: CheckedProject, compiled: CompiledOperations, period: str | None = None, *, run_timestamp: datetime
+    checked: CheckedProject, compiled: CompiledOperations, period: str | None = None, *, run: RunConstants
 ) -> Explanation:
     """Explain a checked and compiled project."""
     befores = [checked.input_columns, *(operation.columns_after for operation in checked.operations)]
     lineage = trace_lineage("input", make_plan_columns(checked.input_columns), compiled.operations)
     operations = zip(checked.operations, compiled.operations, lineage, befores[:-1], strict=True)
     names = {use.key: f"{use.dataset.model.name}.{use.table.name}" for use in checked.tables}
-    compiled_checks, checks = explain_checks(checked, lineage, names, run_timestamp)
+    compiled_checks, checks = explain_checks(checked, lineage, names, run)
     used = compiled.used_tables | compiled_checks.used_tables
     return Explanation(
         project=checked.definition.model.name,

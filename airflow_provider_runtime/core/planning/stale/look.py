@@ -13,6 +13,7 @@ from airflow_provider_runtime.core.calendar.run_period import StatusReader, find
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult
 from airflow_provider_runtime.core.errors import PeriodError, Problem, RuntimeProviderError, raise_problems
+from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.model.resolver import CatalogStrategy
@@ -303,7 +304,8 @@ class Look:
                 return ()
             return locate_slices(table.pin.registered, project.index, period, table.use.location).locations
         now = datetime.combine(self.scope.today, time(), UTC)
-        context = ResolveContext(self.loaded.catalog, project.name, project.index, period, now)
+        run = RunConstants.of(now, period, project.index.find_previous(period))
+        context = ResolveContext(self.loaded.catalog, project.name, project.index, period, run)
         dataset = table.use.dataset.model.model_copy(update={"version": table.pin.version})
         return resolve_table(context, table.choice.definition, dataset, table.use.table, table.use.location).locations
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.typed import Typed
@@ -22,7 +21,6 @@ from airflow_provider_runtime.core.planning.check.checked import (
 )
 from airflow_provider_runtime.core.planning.check.origins import INPUT, Origins, find_origins
 
-_ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 """Conditions on where rows come from do not depend on the time of a run."""
 
 
@@ -171,7 +169,7 @@ class _Walk:
         return OutputSignature(operation.seq, signed, columns, _hash(shown), operation.registered_dataset)
 
     def _list_touched(self, operation: CheckedOperation) -> list[tuple[int, _Part, Origins]]:
-        found = find_origins(self.checked, operation, _ANY_TIME)
+        found = find_origins(self.checked, operation, None)
         return [
             (origin, part, found) for origin, part in self.parts.items() if found.seqs is None or origin in found.seqs
         ]

@@ -2,7 +2,7 @@
 """Types, names and places of aggregates."""
 
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -19,10 +19,12 @@ from airflow_provider_runtime.core.expr import (
     format_expression,
     parse,
 )
+from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.model.schema import BOOLEAN, DATE, INTEGER, STRING, make_decimal
 from tests.effort import count_steps
 
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
+RUN = RunConstants(NOW, "2026-01", date(2026, 1, 1), date(2026, 1, 31), "2025-12")
 COLUMNS = {"a": make_decimal(), "b": make_decimal(), "w": make_decimal(38, 18), "i": INTEGER, "j": INTEGER,
            "s": STRING, "d": DATE, "ok": BOOLEAN}  # fmt: skip
 SCOPE = Scope(
@@ -52,7 +54,7 @@ def test_type_of_an_expression_follows_the_rules(text, expected):
         ("a + s", "EXPR_004", 4), ("w * w * w", "EXPR_004", 0), ("foo(a)", "EXPR_003", 0), ("LEN(s, 2)", "EXPR_003", 0),
         ("1 + amount", "EXPR_002", 4), ("fx.rat", "EXPR_002", 0), ("x.y", "EXPR_002", 0), ("SUM(a)", "EXPR_005", 0),
         ("{{Q}}", "SELECTOR_001", 0), ("{{R}}", "EXPR_001", 0), ("{{B}}", "EXPR_001", 3), ("{{N}}", "EXPR_004", 0),
-        ("w = a * b * 1.0000000", "EXPR_004", 0), ("ROUND(a, 13)", "EXPR_004", 9), ("DATE(s)", "EXPR_001", 0), ("A", "EXPR_002", 0),
+        ("w = a * b * 1.0000000", "EXPR_004", 0), ("ROUND(a, 13)", "EXPR_004", 9), ("DATE(i)", "EXPR_004", 5), ("DATE(5)", "EXPR_001", 5), ("A", "EXPR_002", 0),
         ("1" * 39, "EXPR_004", 0),
     ],
 )  # fmt: skip
@@ -74,12 +76,12 @@ def test_aggregate_expression_needs_every_column_inside_one_aggregate(text):
 
 def test_equalities_of_a_condition_are_found_on_both_sides():
     condition = check_expression("fx.s = t.s AND fx.rate > 1 AND (i = j OR ok)", SCOPE).expression
-    assert compile_equalities(condition, "fx", run_timestamp=NOW) == [("`@w`.`s`", "`@@fx`.`s`")]
+    assert compile_equalities(condition, "fx", run=RUN) == [("`@w`.`s`", "`@@fx`.`s`")]
 
 
 def test_text_constant_is_escaped_for_spark():
     checked = check_expression("'a\\n''$\x00`\"'", SCOPE).expression
-    assert compile_sql(checked, run_timestamp=NOW) == r"""'a\\n\'\u0024\u0000`"'"""
+    assert compile_sql(checked, run=RUN) == r"""'a\\n\'\u0024\u0000`"'"""
 
 
 def test_emitted_sql_is_as_in_the_golden_file():
@@ -87,18 +89,18 @@ def test_emitted_sql_is_as_in_the_golden_file():
     lines = []
     for text in texts:
         checked = check_expression(text, SCOPE, aggregate="SUM" in text or "AVG" in text).expression
-        lines.append(f"{text}\n    {compile_sql(checked, run_timestamp=NOW, mark='10:x')}\n")
+        lines.append(f"{text}\n    {compile_sql(checked, run=RUN, mark='10:x')}\n")
     assert "".join(lines) == GOLDEN.read_text()
 
 
 def test_if_does_not_evaluate_the_other_branch():
     checked = check_expression("IF(ok, i * 9000000000000000000, 1)", SCOPE).expression
-    assert evaluate(checked, {(None, "ok"): False, (None, "i"): 9}, run_timestamp=NOW) == 1
+    assert evaluate(checked, {(None, "ok"): False, (None, "i"): 9}, run=RUN) == 1
 
 
 def test_quotient_is_rounded_half_up_once():
     checked = check_expression("a / 3", SCOPE).expression
-    assert evaluate(checked, {(None, "a"): Decimal("2")}, run_timestamp=NOW) == Decimal("0.6666666667")
+    assert evaluate(checked, {(None, "a"): Decimal("2")}, run=RUN) == Decimal("0.6666666667")
 
 
 @pytest.mark.parametrize("opening", ["ABS(", "MIN(1, MAX(2, ", "IF(ok, 1, ", "COALESCE(1, ", "-"])
@@ -106,19 +108,53 @@ def test_expression_of_200_levels_is_checked_compiled_and_evaluated(opening):
     count = 200 // max(opening.count("("), 1)
     text = opening * count + "i" + ")" * (opening.count("(") * count)
     checked = check_expression(text, SCOPE).expression
-    assert compile_sql(checked, run_timestamp=NOW)
-    assert evaluate(checked, {(None, "i"): 1, (None, "ok"): False}, run_timestamp=NOW) is not None
+    assert compile_sql(checked, run=RUN)
+    assert evaluate(checked, {(None, "i"): 1, (None, "ok"): False}, run=RUN) is not None
 
 
 def test_recursion_limit_is_as_before_after_a_deep_expression():
     before = sys.getrecursionlimit()
     text = "ABS(" * 199 + "i" + ")" * 199
     checked = check_expression(text, SCOPE).expression
-    compile_sql(checked, run_timestamp=NOW)
-    evaluate(checked, {(None, "i"): 1}, run_timestamp=NOW)
+    compile_sql(checked, run=RUN)
+    evaluate(checked, {(None, "i"): 1}, run=RUN)
     assert format_expression(parse(text)) == text
     check_expression(text + " +", SCOPE)
     assert sys.getrecursionlimit() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "start", "hint"),
+    [
+        ("CASE WHEN a THEN 1 END", "EXPR_004", 10, None), ("CASE WHEN ok THEN 1 ELSE s END", "EXPR_004", 0, None),
+        ("CASE s WHEN 1 THEN 2 END", "EXPR_004", 0, None), ("a LIKE 'x'", "EXPR_004", 0, "TEXT(x) makes text of it"),
+        ("s || i", "EXPR_004", 5, "TEXT(x) makes text of it"), ("TEXT(s)", "EXPR_004", 0, None),
+        ("NUMBER(s, 39, 0)", "EXPR_004", 10, None), ("NUMBER(s, 5, 6)", "EXPR_004", 13, None),
+        ("NUMBER(s, i, 0)", "EXPR_004", 10, None), ("INTEGER(i)", "EXPR_004", 8, None),
+        ("POWER(a, 11)", "EXPR_004", 9, None), ("POWER(a, i)", "EXPR_004", 9, None),
+        ("POWER(w, 3)", "EXPR_004", 0, "ROUND the base to fewer decimal places"), ("SIGN(d)", "EXPR_004", 5, None),
+        ("DATE_TRUNC('day', d)", "EXPR_004", 11, None), ("DATE_TRUNC(s, d)", "EXPR_004", 11, None),
+        ("PAD_LEFT(s, 3, 'ab')", "EXPR_004", 15, None), ("PAD_RIGHT(s, 3, s)", "EXPR_004", 16, None),
+        ("ROUNDUP(a, i)", "EXPR_004", 11, None), ("NULLIF(a, s)", "EXPR_004", 0, None),
+        ("MONTHS_BETWEEN(d, s)", "EXPR_004", 18, 'a date is written DATE("YYYY-MM-DD")'),
+        ("PERIOD_ID(1)", "EXPR_003", 0, "write PERIOD_ID()"), ("COUNT_IF(ok)", "EXPR_005", 0, None),
+        ("IFNULL(a, 0)", "EXPR_003", 0, "use COALESCE(x, …)"), ("NVL(a, 0)", "EXPR_003", 0, "use COALESCE(x, …)"),
+        ("SUBSTR(s, 2)", "EXPR_003", 0, "use SUBSTRING(s, from[, n])"), ("LENGTH(s)", "EXPR_003", 0, "use LEN(s)"),
+        ("a & b", "EXPR_001", 2, "use AND for conditions, || for texts"),
+        ("ok | ok", "EXPR_001", 3, "use OR for conditions, || for texts"),
+        ("a == b", "EXPR_001", 3, "equality is written with one ="),
+        ("a * 0,95", "EXPR_001", 5, "a decimal is written with a point: 0.95"),
+        ("ROUND(a * 0,95)", "EXPR_004", 12, "a decimal is written with a point: 0.95"),
+        ("IF(a > 0,5, 1, 2)", "EXPR_003", 0, "a decimal is written with a point: 0.5"),
+        ("CASE ok THEN 1 END", "EXPR_001", 8, "write CASE WHEN condition THEN value ELSE value END"),
+        ("COUNT(DISTINCT a)", "EXPR_001", 15, "use COUNT_DISTINCT(x)"),
+    ],
+)  # fmt: skip
+def test_wrong_use_of_a_word_is_placed_and_leads_to_the_right_one(text, code, start, hint):
+    problem = check_expression(text, SCOPE).problems[0]
+    assert (problem.code, problem.start) == (code, start)
+    if hint is not None:
+        assert problem.hint == hint
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,19 @@ GOOD = [
     "a IS NOT NULL = b",
     "a.b NOT IN (NULL, TRUE)",
     "a = b = c",
+    "CASE WHEN a THEN b WHEN NOT c THEN -d ELSE e END + 1",
+    "CASE a WHEN 1 THEN CASE WHEN b THEN 2 END WHEN 3 THEN 4 END",
+    "CASE (CASE WHEN a THEN 1 END) WHEN -1 THEN b END",
+    "a LIKE '%x_' AND NOT b NOT LIKE 'a!%%' ESCAPE '!' OR c LIKE ''",
+    "a || b || 'c' = d || UPPER(e)",
+    "case + when - then * else / end",
+    "like LIKE 'a' AND escape NOT LIKE 'b' ESCAPE 'c' AND NOT like LIKE 'd'",
+    "CASE case WHEN 1 THEN case ELSE when END",
+    "CASE when WHEN 1 THEN 2 END",
+    "CASE WHEN when THEN case - 1 WHEN then = end THEN case WHEN else THEN order END",
+    "CASE -a WHEN 1 THEN 2 END",
+    "CASE NOT a WHEN TRUE THEN case.x ELSE order.desc END",
+    "by * order - desc",
 ]
 
 
@@ -35,6 +48,12 @@ def test_format_of_a_tree_parses_to_the_same_tree(text):
         ('a = "abc', "the text is not closed", 4),
         ("a b", "unexpected 'b'", 2),
         ("", "the expression is empty", 0),
+        ("CASE WHEN a THEN 1", "CASE without END", 18),
+        ("CASE a THEN 1 END", "unexpected 'THEN'", 7),
+        ("a LIKE b", "LIKE needs a constant text, found 'b'", 7),
+        ("a LIKE '!x' ESCAPE '!'", "the escape '!' stands before 'x'", 7),
+        ("a LIKE 'x!' ESCAPE '!'", "the escape '!' stands before ''", 7),
+        ("a LIKE 'x' ESCAPE 'ab'", "ESCAPE needs a text of one character", 18),
         ("(" * 1_000_000, "the expression is nested deeper than 200 levels", 200),
         ("NOT " * 240_000 + "a", "the expression is nested deeper than 200 levels", 0),
         ("-" * 1_000_000, "the expression is nested deeper than 200 levels", 0),
@@ -64,6 +83,9 @@ def test_nesting_of_200_levels_is_accepted_and_201_is_not():
         ("MAX(a, COALESCE(", ", a))", 16),
         ("COALESCE(a, ", ")", 200),
         ("ABS(", ")", 200),
+        ("ADDMONTHS(", ", 1)", 100),
+        ("CASE (", ") WHEN 1 THEN 2 END", 5),
+        ("CASE WHEN a THEN ", " END", 200),
     ],
 )
 def test_what_costs_spark_more_counts_as_more_levels(opening, closing, most):
@@ -82,7 +104,39 @@ def test_dashes_inside_a_text_are_no_nesting():
     assert parse("s = '" + "-" * 500 + "(" * 500 + "'")
 
 
-@given(st.text(alphabet=st.sampled_from("ab1.\"'`(){}+-*/<>=, \\\n\x00ANDORNOTé😀"), max_size=40))
+COLUMNS = st.sampled_from(["a", "case", "when", "then", "else", "end", "like", "escape", "by", "order", "desc"])
+LEAVES = COLUMNS | st.sampled_from(["1", "'x'", "t.case", "NULL", "{{when}}"])
+
+
+def join_words(*words):
+    return st.tuples(*[st.just(word) if isinstance(word, str) else word for word in words]).map(" ".join)
+
+
+def extend(parts):
+    branch = join_words("WHEN", parts, "THEN", parts)
+    otherwise = st.just("") | join_words("ELSE", parts)
+    pattern = st.sampled_from(["LIKE '%'", "NOT LIKE '_' ESCAPE '!'", "IS NULL", "IN (1, case)", "BETWEEN end AND 2"])
+    return st.one_of(
+        join_words(parts, st.sampled_from(["+", "-", "||", "=", "AND", "OR"]), parts),
+        join_words(parts, pattern),
+        join_words(st.sampled_from(["NOT", "-"]), parts),
+        join_words("(", parts, ")"),
+        join_words("CASE", branch, branch, otherwise, "END"),
+        join_words("CASE", parts, branch, otherwise, "END"),
+        join_words("IF(", parts, ",", parts, ",", parts, ")"),
+    )
+
+
+@given(st.recursive(LEAVES, extend, max_leaves=12))
+def test_words_that_are_keywords_in_some_places_keep_the_tree(text):
+    try:
+        tree = parse(text)
+    except ExpressionSyntaxError:
+        return
+    assert parse(format_expression(tree)) == tree
+
+
+@given(st.text(alphabet=st.sampled_from("ab1.\"'`(){}+-*/<>=|, \\\n\x00ANDORNOTé😀"), max_size=40))
 def test_any_text_gives_a_tree_or_a_problem(text):
     try:
         tree = parse(text)

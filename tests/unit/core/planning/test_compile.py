@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 
+from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.planning.snapshot.compile import CompiledOperations, compile_operations
 from spark_jobs.contract.documents import write_document
 from spark_jobs.contract.plan import Read, UpdateOperation
@@ -17,6 +18,7 @@ from tests.unit.core.planning.project_builder import aggregate, append, check_op
 
 GOLDEN = Path(__file__).parent / "golden"
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
+RUN = RunConstants(NOW, "2026-01", date(2026, 1, 1), date(2026, 1, 31), "2025-12")
 OPERATIONS = (
     update(
         "'amount * c.discount'",
@@ -45,7 +47,7 @@ def compile_all() -> CompiledOperations:
     """Compile the operations above."""
     checked = check_operations(*OPERATIONS, selectors="EMEA: 'orders.region = \"EMEA\"'")
     assert checked.problems == ()
-    return compile_operations(checked.project, run_timestamp=NOW)
+    return compile_operations(checked.project, run=RUN)
 
 
 def compare(name: str, document: object) -> None:
@@ -89,27 +91,27 @@ def test_join_lists_used_columns_without_its_own_condition() -> None:
 
 def test_lookup_that_nothing_uses_is_not_joined() -> None:
     checked = check_operations(update("amount"))
-    compiled = compile_operations(checked.project, run_timestamp=NOW)
+    compiled = compile_operations(checked.project, run=RUN)
     assert compiled.operations[0].joins == ()
     assert compiled.used_tables == {"input"}
 
 
 def test_join_that_nothing_uses_stays() -> None:
     checked = check_operations(update("amount", more=join("customer_id = c.id")))
-    compiled = compile_operations(checked.project, run_timestamp=NOW)
+    compiled = compile_operations(checked.project, run=RUN)
     assert [item.alias for item in compiled.operations[0].joins] == ["c"]
 
 
 def test_draft_writes_below_the_sandbox() -> None:
     checked = check_operations(output(), output(destination="{type: csv, path: /data/out}", seq=91))
-    compiled = compile_operations(checked.project, run_timestamp=NOW, sandbox="lake")
+    compiled = compile_operations(checked.project, run=RUN, sandbox="lake")
     uris = [operation.destination.uri for operation in compiled.operations if operation.type == "output"]
     assert [uri.rpartition("/data/")[2] for uri in uris] == ["close/lake/out", "close/inline/data_out"]
 
 
 def test_table_keys_are_replaced() -> None:
     checked = check_operations(append("budget"))
-    compiled = compile_operations(checked.project, run_timestamp=NOW, table_keys={"append:10": "t7"})
+    compiled = compile_operations(checked.project, run=RUN, table_keys={"append:10": "t7"})
     assert write_document(compiled.operations[0])["source"] == "t7"
 
 
@@ -138,6 +140,6 @@ def test_plan_says_what_each_operation_reads_and_adds() -> None:
 )
 def test_plan_says_which_values_can_fail(expression: str, expected: bool) -> None:
     checked = check_operations(update(f"'{expression}'"))
-    (operation,) = compile_operations(checked.project, run_timestamp=NOW).operations
+    (operation,) = compile_operations(checked.project, run=RUN).operations
     assert isinstance(operation, UpdateOperation)
     assert operation.assignments[0].can_fail is expected

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pytest
 
+from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.planning.snapshot.compile import compile_operations
 from tests.unit.core.planning.project_builder import aggregate, append, check_operations, delete, output, update
 
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
+RUN = RunConstants(NOW, "2026-01", date(2026, 1, 1), date(2026, 1, 31), "2025-12")
 
 
 @pytest.mark.parametrize(
@@ -42,7 +44,7 @@ def test_selector_tells_origins(selector: str, origins: tuple[int, ...] | None, 
         output(seq=60),
     )
     assert checked.problems == ()
-    compiled = compile_operations(checked.project, run_timestamp=NOW)
+    compiled = compile_operations(checked.project, run=RUN)
     chosen = compiled.operations[3]
     assert (chosen.origins, chosen.picks_by_origin) == (origins, is_whole)
     assert compiled.operations[5].origins is None
@@ -52,5 +54,5 @@ def test_source_dataset_tells_origins_too() -> None:
     selector = "'_source_dataset = \"budget\" AND _operation_seq < 50'"
     checked = check_operations(append("budget", seq=30), delete(selector, seq=40), output(seq=60))
     assert checked.problems == ()
-    compiled = compile_operations(checked.project, run_timestamp=NOW)
+    compiled = compile_operations(checked.project, run=RUN)
     assert (compiled.operations[1].origins, compiled.operations[1].picks_by_origin) == ((30,), True)
