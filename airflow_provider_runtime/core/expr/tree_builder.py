@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from lark import Token
 
+from airflow_provider_runtime.core.expr.functions import FUNCTIONS
 from airflow_provider_runtime.core.expr.like import read_pattern
 from airflow_provider_runtime.core.expr.nodes import (
     Between,
@@ -31,8 +32,6 @@ from airflow_provider_runtime.core.expr.problems import ExpressionSyntaxError, s
 DEEPEST = 200
 LONGEST_CHAIN = 3_000
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_LEVELS = {"DATEADD": 2, "ADDMONTHS": 2, "EOMONTH": 2}
-"""Functions that count for more than one level: what they are written as is deeper."""
 
 
 class TreeBuilder:
@@ -234,7 +233,8 @@ def too_deep(start: int, end: int) -> ExpressionSyntaxError:
     """Return the error of an expression that is nested too deeply."""
     hint = (
         "put a part of it into a column of its own by an update before; "
-        "a division counts as 3 levels, DATEADD as 2, COALESCE above its first argument as 12"
+        "a division counts as 3 levels, SIGN, NULLIF and functions of dates, rounding and padding as up to 5, "
+        "COALESCE above its first argument as 12"
     )
     return ExpressionSyntaxError(f"the expression is nested deeper than {DEEPEST} levels", start, end, hint)
 
@@ -255,12 +255,14 @@ def _count_levels(node: Node, child: Node) -> int:
     """
     if isinstance(node, Chain) and "/" in node.operators:
         return 3
-    if isinstance(node, Call) and node.name in _LEVELS:
-        return _LEVELS[node.name]
     if isinstance(node, Case) and child is node.operand and child.depth > 1:
         return 40
-    is_first = isinstance(node, Call) and node.name == "COALESCE" and child is node.arguments[0]
-    return 12 if is_first and child.depth > 1 else 1
+    if not isinstance(node, Call):
+        return 1
+    is_first = node.name == "COALESCE" and child is node.arguments[0]
+    if is_first and child.depth > 1:
+        return 12
+    return FUNCTIONS[node.name].levels if node.name in FUNCTIONS else 1
 
 
 def _check_length(operands: Sized, start: int, end: int) -> None:

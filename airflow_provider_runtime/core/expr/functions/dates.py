@@ -135,24 +135,24 @@ FUNCTIONS = (
         name="DATEADD", signature="DATEADD(date, days)", takes=("date", "integer"), type=DATE, can_fail=True,
         known_as=("DATE_ADD",),
         sql=_write_date_add, calls=("date_from_unix_date", "unix_date"), value=_add_days,
-        doc="the day so many days later", example="DATEADD(booked, 30)",
+        levels=2, doc="the day so many days later", example="DATEADD(booked, 30)",
     ),
     Function(
         name="ADDMONTHS", signature="ADDMONTHS(d, n)", takes=("date", "integer"), type=DATE, can_fail=True,
         sql=_write_add_months, calls=("date_from_unix_date", "unix_date", "add_months"), value=_add_months,
         known_as=("EDATE", "ADD_MONTHS", "DATE_ADD_MONTHS"),
-        doc="the day n months later, or the last day of its month", example="ADDMONTHS(booked, 1)",
+        levels=3, doc="the day n months later, or the last day of its month", example="ADDMONTHS(booked, 1)",
     ),
     Function(
         name="EOMONTH", signature="EOMONTH(d[, months])", takes=("date", "integer"), least=1, type=_type_optional,
         can_fail=True, sql=_write_last_day, value=_find_last_day, known_as=("LAST_DAY",),
         calls=("last_day", "date_from_unix_date", "unix_date", "add_months"),
-        doc="the last day of the month, or of that so many months later", example="EOMONTH(booked, 1)",
+        levels=4, doc="the last day of the month, or of that so many months later", example="EOMONTH(booked, 1)",
     ),
     Function(
         name="MONTHS_BETWEEN", signature="MONTHS_BETWEEN(end, start)", takes=("date", "date"), type=INTEGER,
         sql=_write_months_between, calls=("year", "month", "day", "last_day"), value=_count_months,
-        doc="full months from start to end", example='MONTHS_BETWEEN(booked, DATE("2025-10-15"))',
+        levels=5, doc="full months from start to end", example='MONTHS_BETWEEN(booked, DATE("2025-10-15"))',
     ),
     Function(
         name="QUARTER", signature="QUARTER(d)", takes=("moment",), type=INTEGER,

@@ -48,6 +48,8 @@ class Function:
     """Whether there are values for which a run fails; such a call carries the mark of its place."""
     calls: tuple[str, ...] = ()
     """Functions of Spark that a rule in `sql` calls, and words before its brackets; those of a text are found in it."""
+    levels: int = 1
+    """How many levels of nesting it counts for: its SQL may be deeper, and Spark parses that recursively."""
     known_as: tuple[str, ...] = ()
     """What other languages call it, for a hint to who writes that."""
     is_aggregate: bool = False

@@ -94,6 +94,6 @@ FUNCTIONS = (
     Function(
         name="NULLIF", signature="NULLIF(a, b)", takes=("any", "any"), type=_type_null_if, null="own",
         sql=_write_null_if, value=_null_if,
-        doc="NULL where a equals b, else a", example='NULLIF(code, "")',
+        levels=5, doc="NULL where a equals b, else a", example='NULLIF(code, "")',
     ),
 )  # fmt: skip

@@ -180,13 +180,13 @@ FUNCTIONS = (
         name="ROUNDUP", signature="ROUNDUP(x[, n])", takes=("number", "integer"), least=1, type=_type_round,
         sql=_write_round_away, calls=("floor", "ceil"),
         value=lambda x, places=0: round_exactly(x, places, ROUND_UP),
-        doc="x to n places, away from zero", example="ROUNDUP(amount, 1)",
+        levels=5, doc="x to n places, away from zero", example="ROUNDUP(amount, 1)",
     ),
     Function(
         name="ROUNDDOWN", signature="ROUNDDOWN(x[, n])", takes=("number", "integer"), least=1, type=_type_round,
         sql=_write_round_towards, calls=("floor", "ceil"), known_as=("TRUNC", "TRUNCATE", "FIX"),
         value=lambda x, places=0: round_exactly(x, places, ROUND_DOWN),
-        doc="x to n places, towards zero", example="ROUNDDOWN(amount, 1)",
+        levels=5, doc="x to n places, towards zero", example="ROUNDDOWN(amount, 1)",
     ),
     Function(
         name="ROUND_EVEN", signature="ROUND_EVEN(x[, n])", takes=("number", "integer"), least=1, type=_type_round,
@@ -198,12 +198,12 @@ FUNCTIONS = (
         name="SIGN", signature="SIGN(x)", takes=("number",), type=INTEGER,
         sql=_write_sign, value=lambda x: (x > 0) - (x < 0),
         known_as=("SIGNUM",),
-        doc="1, 0 or -1, as an integer", example="SIGN(-amount)",
+        levels=5, doc="1, 0 or -1, as an integer", example="SIGN(-amount)",
     ),
     Function(
         name="POWER", signature="POWER(x, n)", takes=("number", "integer"), type=_type_power, can_fail=True,
         sql=_write_power, value=_raise, known_as=("POW",),
-        doc="x times itself, n a constant from 0 to 10; exact", example="POWER(amount, 2)",
+        levels=5, doc="x times itself, n a constant from 0 to 10; exact", example="POWER(amount, 2)",
     ),
     Function(
         name="FLOOR", signature="FLOOR(x)", takes=("number",), type=_type_whole,

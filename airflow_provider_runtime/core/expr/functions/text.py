@@ -125,13 +125,13 @@ FUNCTIONS = (
         name="PAD_LEFT", signature="PAD_LEFT(s, n, fill)", takes=("string", "integer", "string"), type=_type_padding,
         sql=partial(_write_padding, function="lpad"), calls=("lpad", "length"), known_as=("LPAD",),
         value=lambda text, length, fill: fill * (length - len(text)) + text,
-        doc="s with so many of a character before it that it has n", example='PAD_LEFT(code, 5, "0")',
+        levels=5, doc="s with so many of a character before it that it has n", example='PAD_LEFT(code, 5, "0")',
     ),
     Function(
         name="PAD_RIGHT", signature="PAD_RIGHT(s, n, fill)", takes=("string", "integer", "string"), type=_type_padding,
         sql=partial(_write_padding, function="rpad"), calls=("rpad", "length"), known_as=("RPAD",),
         value=lambda text, length, fill: text + fill * (length - len(text)),
-        doc="s with so many of a character behind it that it has n", example='PAD_RIGHT(code, 5, ".")',
+        levels=5, doc="s with so many of a character behind it that it has n", example='PAD_RIGHT(code, 5, ".")',
     ),
     Function(
         name="STARTS_WITH", signature="STARTS_WITH(s, part)", takes=("string", "string"), type=BOOLEAN,

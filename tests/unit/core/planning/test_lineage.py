@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
+from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.planning.snapshot.compile import compile_operations, make_plan_columns
 from airflow_provider_runtime.core.planning.snapshot.lineage import OperationLineage, trace_lineage
 from tests.unit.core.planning.project_builder import aggregate, append, check_operations, delete, output, update
 from tests.unit.core.planning.test_compile import OPERATIONS
 
-NOW = datetime(2026, 2, 1, tzinfo=UTC)
+RUN = RunConstants(datetime(2026, 2, 1, tzinfo=UTC), "2026-01", date(2026, 1, 1), date(2026, 1, 31), "2025-12")
 
 
 def trace(*operations: str, **more: str) -> dict[int, OperationLineage]:
     checked = check_operations(*operations, **more)
     assert checked.problems == ()
-    compiled = compile_operations(checked.project, run_timestamp=NOW)
+    compiled = compile_operations(checked.project, run=RUN)
     found = trace_lineage("input", make_plan_columns(checked.project.input_columns), compiled.operations)
     return {entry.seq: entry for entry in found}
 
