@@ -55,7 +55,7 @@ def start_spark(master: str, conf: Mapping[str, str], *, app_name: str = "airflo
         hint = "Spark needs Java 17 or later: set JAVA_HOME to one"
         shown = show_address(master)
         if not MASTER.fullmatch(master):
-            hint = f"'{shown}' is no master: write local[*], spark://HOST:PORT, yarn, k8s://… or sc://HOST:PORT"
+            hint = f"'{shown}' is not a master: write local[*], spark://HOST:PORT, yarn, k8s://… or sc://HOST:PORT"
         reason = f"Spark did not start: {_first_line(error).replace(master, shown)}"
         raise InfrastructureError(Problem("INFRA_001", reason, hint)) from error
     configure_session(spark)

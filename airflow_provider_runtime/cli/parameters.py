@@ -20,7 +20,7 @@ class Day(click.ParamType[date]):
         try:
             return value if isinstance(value, date) else date.fromisoformat(str(value))
         except ValueError:
-            self.fail(f"'{value}' is no date; write it like 2026-01-31", param, ctx)
+            self.fail(f"'{value}' is not a date; write it like 2026-01-31", param, ctx)
 
 
 class Moment(click.ParamType[datetime]):

@@ -42,7 +42,7 @@ _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 class ProjectTaskGroup(TaskGroup):
-    """The two tasks of a project inside a DAG of one's own: `.resolve` and `.run`."""
+    """The two tasks of a project inside a DAG that you write: `.resolve` and `.run`."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ def project_dags(
 ) -> dict[str, DAG]:
     """Return one DAG for each project of a catalog by its id: `globals().update(project_dags("catalog"))`.
 
-    A file with mistakes is an import error of its own, so that the other projects go on running.
+    A file with mistakes is a separate import error, so that the other projects go on running.
     """
     outline = read_catalog_outline(find_catalog(catalog))
     problems = list(outline.problems)

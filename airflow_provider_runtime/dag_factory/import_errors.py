@@ -34,7 +34,7 @@ def report_import_errors(root: Path, problems: Iterable[Problem]) -> None:
     errors = {path: render_problems(found) for path, found in by_file.items()}
     for path, text in errors.items():
         log.error("%s has mistakes:\n%s", path, text)
-    # A DAG that is used in a `with` block is found by Airflow without a name of its own in the DAG file.
+    # A DAG that is used in a `with` block is found by Airflow without a name in the DAG file.
     with _ErrorCarrier(root, errors):
         pass
 

@@ -39,7 +39,7 @@ def read_day(text: str | date | None, name: str) -> date | None:
     try:
         return date.fromisoformat(text.strip())
     except ValueError:
-        raise PeriodError(Problem("PERIOD_001", f"{name} '{text}' is no date", "write it like 2026-01-31")) from None
+        raise PeriodError(Problem("PERIOD_001", f"{name} '{text}' is not a date", "write it like 2026-01-31")) from None
 
 
 def _get_partition_key(context: Mapping[str, Any]) -> str | None:

@@ -94,7 +94,7 @@ def check_files(loaded: LoadedScenario) -> list[Problem]:
         if shown != entry.file:
             message, hint = f"the file name '{shown}' holds a control character", "remove it"
         elif Path(entry.file).suffix.lower() not in FILE_FORMATS:
-            message = f"'{entry.file}' is no csv, parquet or json file"
+            message = f"'{entry.file}' is not a csv, parquet or json file"
         else:
             continue
         problems.append(Problem("CATALOG_002", message, hint, loaded.source.locate("data", index, "file")))

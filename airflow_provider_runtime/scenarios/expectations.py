@@ -42,7 +42,7 @@ def compare_output(expected: ExpectedOutput, written: WrittenOutput | None, know
     seq = expected.operation
     if written is None:
         raise ExpectedValueError(
-            f"operation {seq} is no output of the project; outputs are: {list_names(map(str, known))}"
+            f"operation {seq} is not an output of the project; outputs are: {list_names(map(str, known))}"
         )
     names = [column.name for column in written.columns]
     mismatches = []

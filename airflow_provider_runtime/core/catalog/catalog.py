@@ -54,7 +54,7 @@ class Catalog:
     datasets: Mapping[Version, Definition[Dataset]] = field(default_factory=dict)
     projects: Mapping[Version, Definition[Project]] = field(default_factory=dict)
     broken: frozenset[tuple[Kind, str]] = frozenset()
-    """Kind and id, and kind and name, of documents with errors: a reference to one of these is no error of its own."""
+    """Kind and id, and kind and name, of documents with errors: a reference to one of these is not reported as well."""
 
     def is_broken(self, kind: Kind, ref: str) -> bool:
         """Whether a document of this kind and id or name exists, but could not be read."""

@@ -49,7 +49,7 @@ class SourceMap:
         return node, True
 
     def locate(self, *path: str | int, key: bool = False) -> Place:
-        """Return the place of the value at a path, or of its key; of the nearest known parent if there is none."""
+        """Return the place of the value at a path, or of its key; of the nearest parent that is there."""
         if not path and self.kind_key is not None:
             return self._fill(self._place(self.kind_key), path)
         node, _ = self.find_node(path, key=key)

@@ -18,7 +18,7 @@ from airflow_provider_runtime.core.errors import Problem, raise_problems
 
 @dataclass(frozen=True)
 class LoadResult:
-    """A catalog of all that could be read, and the problems of the rest."""
+    """A catalog of all that could be read, and the problems of what could not."""
 
     catalog: Catalog
     problems: tuple[Problem, ...] = ()

@@ -128,7 +128,7 @@ class _CalendarCheck:
 
 
 def _find_ambiguity(pattern: str | None) -> str | None:
-    """Return why characters could belong to one token as well as to another, which takes for ever to find out."""
+    """Return why a pattern is ambiguous: matching it could take exponential time."""
     tokens = [name.lower() for name in _TOKEN.findall(pattern or "")]
     if len(tokens) > len(set(tokens)):
         return "holds a token twice"

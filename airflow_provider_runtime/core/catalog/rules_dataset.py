@@ -17,8 +17,8 @@ from airflow_provider_runtime.core.suggest import suggest
 Version = tuple[str, int]
 Step = tuple[Definition[Dataset], int]
 """A dataset, and the position of one of its lookups."""
-MOST_CIRCLES = 100
-"""Circles of lookups that are told."""
+MOST_CYCLES = 100
+"""Cycles of lookups that are reported."""
 ACTIVATE_HINT = "activate a version of the dataset, or name another one"
 
 
@@ -107,7 +107,7 @@ class _DatasetCheck:
         name = lookup.alias.lower()
         if name in seen:
             message = f"lookup alias '{lookup.alias}' is given twice"
-            self._report("CATALOG_002", path, message, "every lookup has an alias of its own, not only in case")
+            self._report("CATALOG_002", path, message, "every lookup needs its own alias; case does not count")
         elif name == self._dataset.main_table.name.lower():
             message = f"lookup alias '{lookup.alias}' is the name of the main table"
             self._report("CATALOG_002", path, message, "choose another alias")
@@ -153,19 +153,19 @@ class _DatasetCheck:
 
 
 def is_unknown_resolver(catalog: Catalog, identifier: str) -> bool:
-    """Whether no resolver has this id; one with errors of its own counts as known."""
+    """Whether no resolver has this id; one whose document has errors counts as known."""
     if identifier == REGISTRY_RESOLVER_ID or catalog.is_broken("resolver", identifier):
         return False
     return not catalog.list_resolver_versions(identifier)
 
 
 def check_lookup_cycles(catalog: Catalog) -> list[Problem]:
-    """Return a problem for each circle of lookups that one walk meets, at the first dataset of the circle."""
+    """Return a problem for each cycle of lookups that one walk meets, at the first dataset of the cycle."""
     order = {_key(definition): position for position, definition in enumerate(catalog.datasets.values())}
     problems: list[Problem] = []
-    for circle in islice(_find_circles(catalog), MOST_CIRCLES):
-        first = min(range(len(circle)), key=lambda step: order[_key(circle[step][0])])
-        route = [*circle[first:], *circle[:first]]
+    for cycle in islice(_find_cycles(catalog), MOST_CYCLES):
+        first = min(range(len(cycle)), key=lambda step: order[_key(cycle[step][0])])
+        route = [*cycle[first:], *cycle[:first]]
         definition, index = route[0]
         names = " -> ".join(found.model.name for found, _ in [*route, route[0]])
         place = definition.locate("lookups", index, "target", "id")
@@ -173,24 +173,24 @@ def check_lookup_cycles(catalog: Catalog) -> list[Problem]:
     return problems
 
 
-def _find_circles(catalog: Catalog) -> Iterator[list[Step]]:
-    """Walk along all lookups, each once, and yield the way between two visits of a dataset that is under way."""
+def _find_cycles(catalog: Catalog) -> Iterator[list[Step]]:
+    """Walk along all lookups, each once, and yield the path between two visits of a dataset that is being walked."""
     done: set[Version] = set()
     for start in catalog.datasets.values():
         # Datasets under way, each with its lookups; and the step that was taken from each.
         waiting = [] if _key(start) in done else [(_key(start), _list_targets(catalog, start))]
-        way: dict[Version, Step] = {}
+        path: dict[Version, Step] = {}
         done.add(_key(start))
         while waiting:
             key, lookups = waiting[-1]
             step = next(lookups, None)
             if step is None:
                 waiting.pop()
-                way.pop(key, None)
+                path.pop(key, None)
                 continue
-            way[key], target = step
-            if _key(target) in way:
-                steps = list(way.items())
+            path[key], target = step
+            if _key(target) in path:
+                steps = list(path.items())
                 yield [taken for at, taken in steps[[at for at, _ in steps].index(_key(target)) :]]
             elif _key(target) not in done:
                 done.add(_key(target))

@@ -45,7 +45,7 @@ def find_option_faults(
 
 
 def reads_loosely(name: str, value: str, kind: str) -> bool:
-    """Tell whether a reader of this kind would go on without what it cannot read."""
+    """Return whether a reader of this kind would skip what it cannot read."""
     if kind == "jdbc":
         return False
     if kind == "csv" and (name.lower(), value.upper()) == SKIPS_VALUES:

@@ -14,7 +14,7 @@ from airflow_provider_runtime.core.model.base import Model
 from airflow_provider_runtime.core.model.datasource import Datasource
 
 SECRET_PART = re.compile(r"pass(?:word|wd|phrase)|pwd|secret|token")
-# A path to a key is no key, and what only ends like the word is none either.
+# The path of a key is not a secret, nor is a word such as 'monkey'.
 ENDS_WITH_KEY = re.compile(r".*(?<!ssl)(?<!primary)(?<!mon)key", re.DOTALL)
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 # Of each word only the first place is tried that a login can begin at, so that no text takes long.
@@ -77,7 +77,7 @@ def find_secret_word(name: str) -> str | None:
 
 
 def holds_secret(value: str) -> bool:
-    """Tell whether a value, such as a URL, carries a login, a password, a key or a signature."""
+    """Return whether a value, such as a URL, carries a login, a password, a key or a signature."""
     return URL_LOGIN.search(value) is not None or any(
         _is_secret_in_url(unquote(name).lower(), before) for before, name in IN_URL.findall(value)
     )

@@ -1,6 +1,6 @@
-"""Which files a project needs, told from their text alone: a large catalog is not parsed for one project.
+"""Which files a project needs, found by their text alone, so that a large catalog is not parsed for one project.
 
-Only files that surely hold nothing but datasets and projects, written plainly, are ever left out; the rest is parsed.
+Only files that certainly hold nothing but datasets and projects, plainly written, are left out; all others are parsed.
 """
 
 from __future__ import annotations

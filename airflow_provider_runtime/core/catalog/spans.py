@@ -15,7 +15,7 @@ ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", 
 
 
 def map_offsets(text: str, node: Node) -> list[int] | None:
-    """Return the file offset of every character of the node's text, and of its end; None if they cannot be told."""
+    """Return the file offset of every character of the node's text, and of its end; None if they are not known."""
     if node.style == "plain" and text[node.start : node.end] == node.text:
         return list(range(node.start, node.end + 1))
     if node.style in {"literal", "folded"}:

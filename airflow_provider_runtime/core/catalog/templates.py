@@ -60,10 +60,10 @@ def _find_unknown_tokens(text: str) -> Iterator[TemplateFault]:
 
 def _find_half_token(text: str) -> int | None:
     """Return where braces stand that open or close no token; `{a,{b,c}}` is a choice of names, and no token."""
-    rest = _TOKEN.sub(lambda match: " " * len(match[0]), text)
-    if "{{" in rest:
-        return rest.index("{{")
-    return rest.index("}}") if "}}" in rest and rest.count("}") > rest.count("{") else None
+    others = _TOKEN.sub(lambda match: " " * len(match[0]), text)
+    if "{{" in others:
+        return others.index("{{")
+    return others.index("}}") if "}}" in others and others.count("}") > others.count("{") else None
 
 
 def render_template(text: str, values: Mapping[str, str], place: Place | None = None) -> str:

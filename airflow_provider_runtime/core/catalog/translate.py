@@ -37,7 +37,7 @@ PATTERN_HINTS = {
 LONGEST_SHOWN = 60
 LONGEST_NUMBER = 10
 MAX_PROBLEMS = 100
-"""Mistakes that are told of one document."""
+"""Mistakes that are reported of one document."""
 
 Said = tuple[str, str | None]
 
@@ -120,8 +120,8 @@ def _hide_value(place: Place) -> Place:
     if place.source_line is None or place.end_column is None:
         return place
     end = place.end_column - 1
-    rest = place.source_line[end:]
-    return replace(place, source_line=place.source_line[:end] + (": …" if rest.strip(" :") else rest))
+    after = place.source_line[end:]
+    return replace(place, source_line=place.source_line[:end] + (": …" if after.strip(" :") else after))
 
 
 def _say_missing(details: ErrorDetails, path: Path) -> Said:

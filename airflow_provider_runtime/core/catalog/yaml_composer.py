@@ -21,7 +21,7 @@ MAX_NODES = 1_000_000
 MAX_ALIAS_NODES = 200_000
 """Nodes that aliases may add to a document once they are expanded."""
 MAX_PROBLEMS = 100
-"""Duplicate keys that are told of one file."""
+"""Duplicate keys that are reported of one file."""
 STYLES: dict[str | None, Style] = {
     None: "plain",
     "": "plain",

@@ -68,7 +68,7 @@ class Check(Model):
     value: ExpressionText | None = None
     """Aggregate expression; alone it is a control total, which is recorded and cannot fail."""
     group_by: tuple[Text, ...] = ()
-    """Columns whose values make a group: each has a value of its own."""
+    """Columns whose values make a group: each has its own value."""
     equals: Expected | None = None
     """Constant or other value that the value must be equal to."""
     tolerance: Text | None = None

@@ -13,7 +13,7 @@ DURATION_HINT = "write a number and a unit: 90s, 15m, 2h, 3d, 1w"
 
 
 def parse_duration(text: str) -> timedelta:
-    """Return the length of a duration; ValueError if it is none or nothing."""
+    """Return the length of a duration; ValueError if the text is not one, or zero."""
     if not DURATION.fullmatch(text):
         raise ValueError(text)
     seconds = sum(int(count) * UNITS[unit] for count, unit in PART.findall(text))

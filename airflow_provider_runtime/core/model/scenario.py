@@ -24,7 +24,7 @@ INLINE_KINDS = {
 
 
 def read_as_moment(value: Any) -> Any:
-    """Return the moment that a text in ISO form stands for; without a zone it is UTC."""
+    """Return the timestamp that a text in ISO form stands for; without a zone it is UTC."""
     if not isinstance(value, str):
         return value
     try:

@@ -25,7 +25,7 @@ def check_definitions(store: Store, definitions: Sequence[UsedDefinition]) -> li
             "CATALOG_005",
             f"{used.kind} '{used.id}' version {used.version} has changed since it was first used",
             f"give the changed definition a new version ({used.version + 1} or higher) and keep version {used.version}"
-            " as it was; if the registry belongs to another catalog, give this one a registry of its own",
+            " as it was; if the registry belongs to another catalog, use a separate registry for this one",
         )
         for used in definitions
         if store.find_digest(used.kind, used.id, used.version) not in {None, used.digest}

@@ -178,7 +178,7 @@ def test_report_into_a_pipe_leaves_the_pipe_where_it_is(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
 
 
-@pytest.mark.parametrize(("master", "hint"), [("bogus[", "'bogus[' is no master"), ("local[2]", "Java 17")])
+@pytest.mark.parametrize(("master", "hint"), [("bogus[", "'bogus[' is not a master"), ("local[2]", "Java 17")])
 def test_hint_of_a_session_that_does_not_start_names_a_wrong_master(
     master: str, hint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

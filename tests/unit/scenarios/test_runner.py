@@ -106,8 +106,8 @@ def test_data_for_an_unknown_dataset_or_table_is_refused_with_a_hint(tmp_path: P
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("/etc/passwd", "'/etc/passwd' is no csv, parquet or json file"),
-        ("rows", "'rows' is no csv, parquet or json file"),
+        ("/etc/passwd", "'/etc/passwd' is not a csv, parquet or json file"),
+        ("rows", "'rows' is not a csv, parquet or json file"),
         ('"\\0.csv"', "holds a control character"),
         ('"a\\nb.csv"', "holds a control character"),
     ],

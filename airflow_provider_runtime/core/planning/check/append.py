@@ -62,12 +62,12 @@ def _check_source(context: OperationContext, operation: AppendOperation) -> Tabl
     if answer.reason == "broken":
         return None
     if answer.definition is None:
-        told: dict[str, tuple[Code, str, str]] = {
+        reasons: dict[str, tuple[Code, str, str]] = {
             "not_found": ("APPEND_001", f"source dataset '{reference}' not found", "dataset_id"),
             "version": ("APPEND_002", f"source dataset '{reference}' has no version {pinned}", "dataset_version"),
             "disabled": ("DATASET_002", f"source dataset '{reference}' is disabled", "dataset_id"),
         }
-        code, message, name = told[answer.reason]
+        code, message, name = reasons[answer.reason]
         context.report(code, message, (*path, name), answer.hint)
         return None
     place = context.locate((*path, "dataset_id"))

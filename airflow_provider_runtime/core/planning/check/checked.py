@@ -161,7 +161,7 @@ class CheckedProject:
     operations: tuple[CheckedOperation, ...]
     problems: tuple[Problem, ...]
     checks: tuple[CheckedCheck, ...] = ()
-    rests_on_broken: bool = False
+    depends_on_broken: bool = False
     """Whether it refers to a document that could not be read."""
 
     @property

@@ -1,4 +1,4 @@
-"""Conditions that can never be TRUE, or always are: told without data, by what each part of them can come to."""
+"""Conditions that can never be TRUE, or always are, found without data by what each part can evaluate to."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class ProjectContext:
     find_dataset: Callable[[str, int | None], DatasetAnswer]
     lookups: dict[str, LookupUse] = field(default_factory=dict)
     unknown_aliases: frozenset[str] = frozenset()
-    rests_on_broken: bool = False
+    depends_on_broken: bool = False
     problems: list[Problem] = field(default_factory=list)
     tables: list[TableUse] = field(default_factory=list)
     used_selectors: set[str] = field(default_factory=set)
@@ -52,15 +52,15 @@ class ProjectContext:
     """Where the outputs so far go."""
     registered: dict[str, int] = field(default_factory=dict)
     """The outputs' seq by the name that they register."""
-    _told: set[tuple[str, str, int, int]] = field(default_factory=set)
+    _reported: set[tuple[str, str, int, int]] = field(default_factory=set)
 
     def report_in_selector(self, problem: ExpressionProblem, code: Code, message: str, seq: int | None) -> None:
         """Report a mistake inside a named selector's text, once however often it is used."""
         name = problem.selector or ""
         key = (name, problem.message, problem.start, problem.end)
-        if key in self._told:
+        if key in self._reported:
             return
-        self._told.add(key)
+        self._reported.add(key)
         place = self.definition.locate_span(("selectors", name), problem.start, problem.end)
         place = replace(place, operation_seq=seq)
         self.problems.append(Problem(code, message, problem.hint, place))
@@ -116,7 +116,7 @@ class OperationContext:
         unknown_aliases: frozenset[str] = frozenset(),
         poisoned: set[str] | None = None,
     ) -> Checked | None:
-        """Check an expression and report its problems; None when it has any, or rests on something unknown."""
+        """Check an expression and report its problems; None when it has any, or depends on something unknown."""
         if wording.allows_selectors:
             self.note_selectors(text)
         else:
@@ -125,15 +125,15 @@ class OperationContext:
         silent = unknown_aliases | self.project.unknown_aliases
         hidden = self.working.poisoned if poisoned is None else poisoned
         for problem in drop_followers(result.problems):
-            if not _rests_on_unknown(problem, scope, silent, hidden):
-                self._tell(problem, path, wording)
+            if not _depends_on_unknown(problem, scope, silent, hidden):
+                self._report_expression(problem, path, wording)
         return None if result.problems else result.expression
 
     def note_selectors(self, text: str) -> None:
         """Remember the named selectors that a text uses."""
         self.project.used_selectors.update(_SELECTOR_USE.findall(text))
 
-    def _tell(self, problem: ExpressionProblem, path: Path, wording: Wording) -> None:
+    def _report_expression(self, problem: ExpressionProblem, path: Path, wording: Wording) -> None:
         code, message = wording.translate(problem)
         if problem.selector is not None:
             self.project.report_in_selector(problem, code, message, self.operation.seq)
@@ -174,10 +174,10 @@ def make_table_use(
     )
 
 
-def _rests_on_unknown(
+def _depends_on_unknown(
     problem: ExpressionProblem, scope: Scope, unknown_aliases: frozenset[str], poisoned: set[str]
 ) -> bool:
-    """Whether a problem only repeats a mistake that has been told where it was made."""
+    """Whether a problem only repeats a mistake that has been reported where it was made."""
     if problem.kind == "unknown_table":
         return problem.table in unknown_aliases
     if problem.kind == "unknown_column":

@@ -12,11 +12,11 @@ from airflow_provider_runtime.core.suggest import suggest
 
 @dataclass(frozen=True, slots=True)
 class DatasetAnswer:
-    """A dataset, or why there is none."""
+    """A dataset, or why it is missing."""
 
     definition: Definition[Dataset] | None
     reason: str = ""
-    """not_found, version, disabled, or broken (told elsewhere); empty when it was found."""
+    """not_found, version, disabled, or broken (reported elsewhere); empty when it was found."""
     hint: str | None = None
 
 

@@ -18,7 +18,7 @@ from airflow_provider_runtime.core.planning.check.wording import Wording
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an aggregation stands: its path, what it sees, and how its mistakes are told."""
+    """Where an aggregation stands: its path, what it sees, and how its mistakes are reported."""
 
     path: Path
     scope: Scope

@@ -1,6 +1,6 @@
 """Lookups of the input dataset, made usable in every expression.
 
-The rules of the catalog tell what is wrong with them, but for registered datasets, whose schema is known only here.
+The catalog's rules report what is wrong with them, except for registered datasets, whose schema is known only here.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from airflow_provider_runtime.core.planning.check.registered import REGISTRY_FIL
 from airflow_provider_runtime.core.planning.check.working import WorkingSchema
 
 
-def tell_missing(what: str, reference: str, version: int | None, answer: DatasetAnswer) -> tuple[Code, str] | None:
-    """Return code and message for a dataset that is not there; None when the reason is told elsewhere."""
-    told: dict[str, tuple[Code, str]] = {
+def describe_missing(what: str, reference: str, version: int | None, answer: DatasetAnswer) -> tuple[Code, str] | None:
+    """Return code and message for a dataset that is not there; None when the reason is reported elsewhere."""
+    reasons: dict[str, tuple[Code, str]] = {
         "not_found": ("DATASET_001", f"{what} '{reference}' not found"),
         "disabled": ("DATASET_002", f"{what} '{reference}' is disabled"),
         "version": ("DATASET_003", f"{what} '{reference}' has no version {version}"),
     }
-    return told.get(answer.reason)
+    return reasons.get(answer.reason)
 
 
 def check_lookups(context: ProjectContext, source: TableUse) -> None:
@@ -58,11 +58,11 @@ def _find_lookup_table(context: ProjectContext, source: TableUse, lookup: Lookup
         return make_table_use(source.dataset, "lookup", lookup.alias, place, alias=lookup.alias, table=lookup.target)
     answer = context.find_dataset(lookup.target.id, lookup.target.version)
     if answer.definition is None:
-        told = tell_missing("lookup dataset", lookup.target.id, lookup.target.version, answer)
-        if told is not None and context.catalog.find_registration(lookup.target.id) is not None:
+        missing = describe_missing("lookup dataset", lookup.target.id, lookup.target.version, answer)
+        if missing is not None and context.catalog.find_registration(lookup.target.id) is not None:
             key = "version" if answer.reason == "version" else "id"
             place = source.dataset.locate("lookups", index, "target", key)
-            context.problems.append(Problem(told[0], told[1], answer.hint, place))
+            context.problems.append(Problem(*missing, answer.hint, place))
         return None
     return make_table_use(
         answer.definition, "lookup", lookup.target.id, place, alias=lookup.alias, pinned=lookup.target.version

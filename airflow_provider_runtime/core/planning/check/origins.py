@@ -1,4 +1,4 @@
-"""Which rows a selector can pick, told by where they come from: the input, or the operation that made them.
+"""Which rows a selector can pick, by where they come from: the input, or the operation that made them.
 
 `_operation_seq = 0` is how a project speaks of the rows that it has loaded. What is known of that before any data is
 read keeps the job from computing rows that nobody asks for.

@@ -45,7 +45,7 @@ def check_output(context: OperationContext) -> CheckedOperation:
 
 
 def _misses_columns(context: OperationContext, operation: OutputOperation, columns: tuple[WorkingColumn, ...]) -> bool:
-    """Whether mistakes keep columns away, so that nobody should be told that they are unknown."""
+    """Whether mistakes keep columns away, so that they should not be reported as unknown."""
     if operation.arguments.columns is None:
         return bool(context.working.poisoned)
     named = {read_column_reference(text, context.working.table_name) for text in operation.arguments.columns}
@@ -99,7 +99,7 @@ def _check_key(
 
 
 def list_hidden_columns(working: WorkingSchema, operation: OutputOperation) -> set[str]:
-    """Return the columns that mistakes keep away: who names them has been told of these."""
+    """Return the columns that mistakes keep away: those mistakes have been reported."""
     named = {read_column_reference(text, working.table_name) for text in operation.arguments.columns or ()}
     return {name for name in named if working.find(name) is None} | working.poisoned
 
@@ -150,7 +150,7 @@ def _check_apart(context: OperationContext, operation: OutputOperation, destinat
         met = describe_overlap(destination, earlier)
         message = f"output {operation.seq} meets output {seq}: it {met}"
         is_unsure = met is not None and met.startswith("may be")
-        hint = "name the schema in both" if is_unsure else "give every output a place of its own"
+        hint = "name the schema in both" if is_unsure else "give every output its own place"
         context.report("OUTPUT_002", message, ("arguments", "destination"), hint)
     context.project.written.add(operation.seq, destination)
 
@@ -173,5 +173,5 @@ def _check_registration(context: OperationContext, name: str, columns: tuple[Wor
         message = f"output {first} registers the dataset '{name}' already"
         context.report("CATALOG_003", message, path, "choose another name")
     if columns and all(column.origin == "system" for column in columns):
-        message = "a registered dataset needs a column that is no system column"
+        message = "a registered dataset needs a column that is not a system column"
         context.report("OUTPUT_001", message, ("arguments", "columns"), "add a column to `columns`")

@@ -28,7 +28,7 @@ from airflow_provider_runtime.core.planning.check.context import (
     make_table_use,
 )
 from airflow_provider_runtime.core.planning.check.datasets import DatasetAnswer, find_dataset_version
-from airflow_provider_runtime.core.planning.check.lookups import check_lookups, tell_missing
+from airflow_provider_runtime.core.planning.check.lookups import check_lookups, describe_missing
 from airflow_provider_runtime.core.planning.check.registered import infer_output_schema
 from airflow_provider_runtime.core.planning.check.wording import SELECTOR
 from airflow_provider_runtime.core.planning.check.working import (
@@ -82,7 +82,7 @@ class ProjectChecks:
     _inferred: dict[str, Definition[Dataset]] = field(default_factory=dict)
 
     def check(self, definition: Definition[Project]) -> CheckedProject:
-        """Check one project, after those that it rests on: with a stack of its own, as their chain may be long."""
+        """Check one project, after those that it depends on; without recursion, as their chain may be long."""
         waiting = [] if _key(definition) in self._done else [(definition, self._list_needed(definition))]
         while waiting:
             current, needed = waiting[-1]
@@ -144,7 +144,7 @@ def _check(catalog: Catalog, definition: Definition[Project], checks: ProjectChe
     source = _check_input(definition, checks, opening)
     if source is None:
         is_broken = catalog.is_broken("dataset", definition.model.input_dataset_id)
-        return CheckedProject(definition, catalog, None, (), (), (), tuple(opening), rests_on_broken=is_broken)
+        return CheckedProject(definition, catalog, None, (), (), (), tuple(opening), depends_on_broken=is_broken)
     settled = SettledTypes()
     for number in range(len(definition.model.operations) + 3):
         context, operations = _walk(catalog, definition, checks, source, settled)
@@ -165,7 +165,7 @@ def _check(catalog: Catalog, definition: Definition[Project], checks: ProjectChe
         tuple(operations),
         (*opening, *context.problems),
         found,
-        context.rests_on_broken,
+        context.depends_on_broken,
     )
 
 
@@ -179,7 +179,7 @@ def _walk(
     """Check all operations in seq order, with what is known of the added columns' types."""
     working = WorkingSchema.start(source.table, settled)
     context = ProjectContext(catalog, definition, working, checks.find_dataset)
-    context.rests_on_broken = any(
+    context.depends_on_broken = any(
         catalog.is_broken("dataset", name) for name in list_references(definition.model, source)
     )
     check_lookups(context, source)
@@ -205,9 +205,7 @@ def _check_seqs(definition: Definition[Project]) -> list[Problem]:
             message = f"seq {operation.seq} is used twice, first by '{seen[operation.seq]}'"
             free = max(other.seq for other in definition.model.operations) + 10
             problems.append(
-                Problem(
-                    "PROJECT_003", message, f"give it a number of its own, such as {free}", definition.locate(*path)
-                )
+                Problem("PROJECT_003", message, f"give it another number, such as {free}", definition.locate(*path))
             )
         seen.setdefault(operation.seq, operation.name)
     return problems
@@ -229,9 +227,9 @@ def _check_input(definition: Definition[Project], checks: ProjectChecks, problem
     project = definition.model
     answer = checks.find_dataset(project.input_dataset_id, project.input_dataset_version)
     if answer.definition is None:
-        told = tell_missing("input dataset", project.input_dataset_id, project.input_dataset_version, answer)
-        if told is not None:
-            code, message = told
+        missing = describe_missing("input dataset", project.input_dataset_id, project.input_dataset_version, answer)
+        if missing is not None:
+            code, message = missing
             key = "input_dataset_version" if answer.reason == "version" else "input_dataset_id"
             problems.append(Problem(code, message, answer.hint, definition.locate(key)))
         return None

@@ -48,7 +48,7 @@ def infer_output_schema(checked: CheckedProject, seq: int) -> Dataset | None:
 
 
 def make_table_name(name: str) -> str:
-    """Return the main table's name of a registered dataset: characters that are none of a name become `_`."""
+    """Return the main table's name of a registered dataset: characters that a name may not have become `_`."""
     replaced = re.sub(r"[^A-Za-z0-9_]", "_", name)
     return f"_{replaced}" if replaced[:1].isdigit() else replaced
 

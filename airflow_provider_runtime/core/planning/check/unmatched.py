@@ -27,11 +27,11 @@ class _Unmatched:
 def list_unmatched_warnings(checked: CheckedProject) -> Iterator[Problem]:
     """Yield the assignments whose NULLs an aggregate or an output takes, each once."""
     unmatched: dict[str, _Unmatched] = {}
-    told: set[Path] = set()
+    reported: set[Path] = set()
     for operation in checked.operations:
         for column, found in _list_taken(operation, unmatched):
-            if found.path not in told:
-                told.add(found.path)
+            if found.path not in reported:
+                reported.add(found.path)
                 verb = "aggregates" if operation.operation.type == "aggregate" else "writes"
                 message = (
                     f"column '{column}' is NULL where join '{found.alias}' finds nothing, and"

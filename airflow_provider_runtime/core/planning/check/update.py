@@ -85,14 +85,14 @@ class _JoinChecks:
         twin = self.seen.get(alias.lower())
         if twin is not None:
             message = f"Join alias '{alias}' is already used in this operation"
-            hint = "give each join an alias of its own" + _tell_case(alias, twin)
+            hint = "give each join its own alias" + _describe_case(alias, twin)
             self.context.report("JOIN_004", message, (*path, "alias"), hint)
             return False
         self.seen[alias.lower()] = alias
         twin = taken.get(alias.lower())
         if twin is not None:
             message = f"Join alias '{alias}' conflicts with working dataset table name"
-            hint = f"choose another alias, such as '{alias}_join'" + _tell_case(alias, twin)
+            hint = f"choose another alias, such as '{alias}_join'" + _describe_case(alias, twin)
             self.context.report("JOIN_005", message, (*path, "alias"), hint)
             return False
         return True
@@ -102,7 +102,7 @@ class _JoinChecks:
         if answer.reason == "broken":
             return None
         if answer.definition is None:
-            told: dict[str, tuple[Code, str, str]] = {
+            reasons: dict[str, tuple[Code, str, str]] = {
                 "not_found": ("JOIN_001", f"Dataset {join.dataset_id} not found in MetadataStore", "dataset_id"),
                 "disabled": (
                     "JOIN_002",
@@ -115,7 +115,7 @@ class _JoinChecks:
                     "dataset_version",
                 ),
             }
-            code, message, name = told[answer.reason]
+            code, message, name = reasons[answer.reason]
             self.context.report(code, message, (*path, name), answer.hint)
             return None
         place = self.context.locate((*path, "dataset_id"))
@@ -132,7 +132,7 @@ class _JoinChecks:
         return make_relation(join.alias, "join", use.table)
 
 
-def _tell_case(name: str, twin: str) -> str:
+def _describe_case(name: str, twin: str) -> str:
     return "" if name == twin else f"; '{name}' differs from '{twin}' only in case"
 
 

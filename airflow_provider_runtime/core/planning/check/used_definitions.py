@@ -1,4 +1,4 @@
-"""Definitions that a run uses: what is published with one version of a definition is never told by another content."""
+"""Definitions that a run uses: a version that was published with never changes its content."""
 
 from __future__ import annotations
 

@@ -12,14 +12,14 @@ from airflow_provider_runtime.core.catalog.loader import LoadResult, load_catalo
 from airflow_provider_runtime.core.errors import Place, Problem, ResolveError, raise_problems
 from airflow_provider_runtime.core.model.operation import OutputOperation
 from airflow_provider_runtime.core.model.project import Project
-from airflow_provider_runtime.core.planning.check.adopted import place_in_project
 from airflow_provider_runtime.core.planning.check.checked import CheckedProject
+from airflow_provider_runtime.core.planning.check.placing import place_in_project
 from airflow_provider_runtime.core.planning.check.project import ProjectChecks, explain_missing_project
 from airflow_provider_runtime.core.planning.check.registered import add_registered_versions
 from airflow_provider_runtime.core.planning.check.used_definitions import find_used_definitions, list_changed
 from airflow_provider_runtime.core.planning.check.warnings import list_catalog_warnings, list_project_warnings
 from airflow_provider_runtime.core.planning.check.writers import list_writer_problems
-from airflow_provider_runtime.core.planning.resolve.resolver_choice import choose_resolver, is_told_by_catalog
+from airflow_provider_runtime.core.planning.resolve.resolver_choice import choose_resolver, is_reported_by_catalog
 from airflow_provider_runtime.core.registry.ports import Registry
 
 
@@ -104,7 +104,7 @@ def _check_choices(catalog: Catalog, checked: CheckedProject, registry: Registry
             choice = choose_resolver(catalog, checked.definition, use.dataset.model, use.location)
             resolvers += [choice.definition] if choice.definition is not None else []
         except ResolveError as error:
-            if use.key in read and not is_told_by_catalog(catalog, checked.definition, use.dataset.model):
+            if use.key in read and not is_reported_by_catalog(catalog, checked.definition, use.dataset.model):
                 problems += [place_in_project(found, checked.definition, use.role) for found in error.problems]
     return [*problems, *list_changed(registry, find_used_definitions(catalog, checked, resolvers))]
 
@@ -141,7 +141,7 @@ def _merge(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 def choose_needed(loaded: LoadResult, checked: CheckedProject) -> list[Problem]:
     """Return the catalog's problems in the files that a project needs."""
-    if checked.rests_on_broken:
+    if checked.depends_on_broken:
         return list(loaded.problems)
     files = list_needed_files(checked)
     name = checked.definition.model.name

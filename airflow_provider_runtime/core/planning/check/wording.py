@@ -1,4 +1,4 @@
-"""How the problems of an expression are told at each place where an expression may stand."""
+"""How the problems of an expression are reported at each place where an expression may stand."""
 
 from __future__ import annotations
 

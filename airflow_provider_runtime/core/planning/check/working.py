@@ -51,7 +51,7 @@ class WorkingSchema:
     contributions: dict[str, list[Contribution]] = field(default_factory=dict)
     poisoned: set[str] = field(default_factory=set)
     conflicts: set[str] = field(default_factory=set)
-    """Added columns that have been told to get values of more than one type."""
+    """Added columns whose values of more than one type have been reported."""
     widened: bool = False
     _relation: Relation | None = None
     _lowered: dict[str, str] | None = None
@@ -136,7 +136,7 @@ def find_recursive(contributions: Mapping[str, list[Contribution]]) -> dict[tupl
     """Return the values that are computed from their own column (`x = x * 1.1`), with their types.
 
     Such a value counts with the type of the first pass, where every column has the type of what was put in before: its
-    values need no more, and its type would otherwise grow for ever.
+    values need no more, and its type would otherwise grow without end.
     """
     reads = {name: _NOTHING.union(*(value.reads for value in values)) for name, values in contributions.items()}
     return {

@@ -41,8 +41,8 @@ def choose_resolver(catalog: Catalog, project: Definition[Project], dataset: Dat
     raise ResolveError(_report_none(catalog, dataset, place))
 
 
-def is_told_by_catalog(catalog: Catalog, project: Definition[Project], dataset: Dataset) -> bool:
-    """Whether the rules of the catalog have said why a dataset has no resolver: unknown, or with errors of its own."""
+def is_reported_by_catalog(catalog: Catalog, project: Definition[Project], dataset: Dataset) -> bool:
+    """Whether the catalog's rules have reported why there is no resolver: unknown, or a document with errors."""
     override = _find_override(project, dataset)
     identifier = dataset.resolver_id if override is None else project.model.resolver_overrides[override]
     if identifier is None:

@@ -73,11 +73,11 @@ def call_resolver_class(name: str, request: ResolveRequest) -> tuple[Location, .
 def find_fault(location: Location, index: PeriodIndex) -> str | None:
     """Return what is wrong with a location that a service or a class has made, whatever it means, or None."""
     if not isinstance(location.options, Mapping):
-        return "options is no mapping"
+        return "options is not a mapping"
     texts = {name: getattr(location, name) for name in _TEXTS}
     for name, value in ({n: v for n, v in texts.items() if v is not None} | dict(location.options)).items():
         if not isinstance(name, str) or not isinstance(value, str):
-            return f"{show_text(str(name))} is no text"
+            return f"{show_text(str(name))} is not a text"
         if _SURROGATE.search(name) or _SURROGATE.search(value):
             return f"{show_text(name)} holds half a character, which no file can hold"
         if max(len(name), len(value)) > LONGEST_PLACE:

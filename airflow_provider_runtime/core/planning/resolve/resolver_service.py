@@ -99,7 +99,7 @@ def _read_parts(secret: str) -> dict[str, object]:
 
 def _make_request(method: str, endpoint: str, params: dict[str, str], headers: dict[str, str]) -> Request:
     if urlsplit(endpoint).scheme not in ("http", "https"):
-        message = f"the endpoint '{endpoint}' is no http or https address"
+        message = f"the endpoint '{endpoint}' is not an http or https address"
         raise DefinitionError(Problem("CATALOG_002", message, "write it as https://host/path"))
     try:
         if method == "POST":
@@ -108,7 +108,9 @@ def _make_request(method: str, endpoint: str, params: dict[str, str], headers: d
         separator = "&" if urlsplit(endpoint).query else "?"
         return Request(f"{endpoint}{separator}{urlencode(params)}" if params else endpoint, None, headers)
     except ValueError as error:
-        raise DefinitionError(Problem("CATALOG_002", f"the endpoint '{endpoint}' is no address: {error}")) from error
+        raise DefinitionError(
+            Problem("CATALOG_002", f"the endpoint '{endpoint}' is not an address: {error}")
+        ) from error
 
 
 def _fetch(request: Request, endpoint: str) -> bytes:
@@ -201,9 +203,9 @@ def _read_location(endpoint: str, position: int, entry: dict[str, object]) -> Lo
         raise _refuse(endpoint, f"{where}: unknown key '{show_text(unknown[0])}'")
     options = entry.get("options", {})
     if not isinstance(options, dict):
-        raise _refuse(endpoint, f"{where}: options is no object")
+        raise _refuse(endpoint, f"{where}: options is not an object")
     texts = {key: value for key, value in entry.items() if key != "options" and value is not None}
     for key, value in {**texts, **options}.items():
         if not isinstance(value, str):
-            raise _refuse(endpoint, f"{where}: {show_text(key)} is no text")
+            raise _refuse(endpoint, f"{where}: {show_text(key)} is not a text")
     return Location(**texts, options=options)  # type: ignore[arg-type]

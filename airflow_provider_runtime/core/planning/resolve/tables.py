@@ -289,7 +289,7 @@ def _locate_table(datasource: Datasource, asked: resolver_class.Location, locate
     schema = asked.schema or get_option(datasource.options, "schema")
     for key, text in (("table", asked.table), ("schema", schema)):
         if text is not None and not _TABLE.fullmatch(text):
-            message = f"the {key} '{show_text(text)}' is no name of a {key}"
+            message = f"the {key} '{show_text(text)}' is not the name of a {key}"
             raise DefinitionError(Problem("CATALOG_002", message, "write letters, digits and dots", locate(key)))
     name = f"{schema}.{asked.table}" if schema and "." not in asked.table else asked.table
     return Location(

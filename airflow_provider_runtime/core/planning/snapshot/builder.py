@@ -31,8 +31,8 @@ from airflow_provider_runtime.core.model.dataset import Dataset, Table
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID, Resolver
-from airflow_provider_runtime.core.planning.check.adopted import place_in_project
 from airflow_provider_runtime.core.planning.check.checked import CheckedProject, TableUse
+from airflow_provider_runtime.core.planning.check.placing import place_in_project
 from airflow_provider_runtime.core.planning.check.project import check_runnable
 from airflow_provider_runtime.core.planning.check.registered import add_registered_versions, infer_output_schema
 from airflow_provider_runtime.core.planning.check.used_definitions import find_used_definitions, list_changed

@@ -34,7 +34,7 @@ def test_outputs_that_meet(first: str, second: str, met: str) -> None:
     assert (problem.code, problem.message) == ("OUTPUT_002", f"output 20 meets output 10: it {met}")
     assert problem.location.operation_seq == 20
     assert problem.location.field == "operations[1].arguments.destination"
-    assert problem.hint == "give every output a place of its own"
+    assert problem.hint == "give every output its own place"
 
 
 def test_table_whose_schema_only_the_database_knows() -> None:

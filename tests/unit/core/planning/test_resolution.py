@@ -255,11 +255,11 @@ class LeavingResolver:
         ([], "knows no location of table 'transactions' for period 2026-01"),
         ((), "knows no location"),
         (None, "did not return a list of Location"),
-        ([Location(datasource_id=5, path=None)], "datasource_id is no text"),  # type: ignore[arg-type]
-        ([Location(datasource_id="lake", path=["a"])], "path is no text"),  # type: ignore[arg-type]
-        ([Location(datasource_id="lake", path="a", period=202601)], "period is no text"),  # type: ignore[arg-type]
-        ([Location(datasource_id="lake", path="a", options=None)], "options is no mapping"),  # type: ignore[arg-type]
-        ([Location(datasource_id="lake", path="a", options={"x": True})], "x is no text"),  # type: ignore[dict-item]
+        ([Location(datasource_id=5, path=None)], "datasource_id is not a text"),  # type: ignore[arg-type]
+        ([Location(datasource_id="lake", path=["a"])], "path is not a text"),  # type: ignore[arg-type]
+        ([Location(datasource_id="lake", path="a", period=202601)], "period is not a text"),  # type: ignore[arg-type]
+        ([Location(datasource_id="lake", path="a", options=None)], "options is not a mapping"),  # type: ignore[arg-type]
+        ([Location(datasource_id="lake", path="a", options={"x": True})], "x is not a text"),  # type: ignore[dict-item]
         ([Location(datasource_id="lake", path="a", table="b")], "a path and a table"),
         ([Location(datasource_id="lake", path="a", uri="s3a://b/a", type="orc")], "a datasource_id and a uri"),
         ([Location(datasource_id="lake", path="a\ud800")], "path holds half a character"),

@@ -135,7 +135,7 @@ def test_service_is_asked_for_each_child_period_and_may_name_periods(service: Se
         (b'{"locations": [1]}', "without a list of locations"),
         (b'{"locations": []}', "knows no location"),
         (b'{"locations": [{"file": "a"}]}', "unknown key 'file'"),
-        (b'{"locations": [{"uri": 1, "type": "orc"}]}', "uri is no text"),
+        (b'{"locations": [{"uri": 1, "type": "orc"}]}', "uri is not a text"),
         (b'{"locations": [{"path": "a"}]}', "a location has a datasource_id with a path"),
         (b'{"locations": [{"uri": "relative", "type": "orc"}]}', "is not absolute"),
         (b'{"locations": [{"uri": "jdbc://u:p@h/x", "type": "orc"}]}', "holds a password"),
