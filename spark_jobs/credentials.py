@@ -65,7 +65,7 @@ def _parse(ref: str, text: str) -> Credentials:
         json.dumps(found, ensure_ascii=False).encode()
         values = {name: str(value) for name, value in found.items() if value is not None}
     except UnicodeEncodeError:
-        message = f"credential {ref} holds what is no text in UTF-8"
+        message = f"credential {ref} is not valid UTF-8"
         raise JobError("CATALOG_004", message, hint="set it in UTF-8, without halves of surrogate pairs") from None
     except (ValueError, RecursionError):
         message = f"credential {ref} begins like a JSON object and is none"

@@ -23,7 +23,7 @@ def hide(secret: str) -> None:
 
 def _spell(secret: str) -> Iterator[str]:
     yield from (secret, repr(secret)[1:-1], json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1])
-    # What is no text (half a pair of surrogates) has no spelling in a URL, and must not be shown for that.
+    # A secret that is not valid text, with half a surrogate pair, is hidden too.
     in_bytes = secret.encode("utf-8", "surrogatepass")
     yield from (quote(in_bytes), quote(in_bytes, safe=""), quote_plus(in_bytes))
 

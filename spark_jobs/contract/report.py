@@ -68,7 +68,7 @@ class OutputReport:
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """What was read of a table: how many files, and what tells them from others; None where nobody can tell."""
+    """What was read of a table: how many files, and what tells them from others; None where that is unknown."""
 
     table: str
     dataset_id: str

@@ -187,7 +187,7 @@ class StagingArea:
         """Put back what an attempt has put aside and not replaced; what has been replaced is retired.
 
         Return whether there was anything. An older attempt may do the same, or may only now find out that it is over:
-        whoever comes second finds nothing.
+        the one that comes second finds nothing.
         """
         folder = self._find_aside(uri)
         found = self._list_uris(folder)

@@ -137,7 +137,7 @@ class JdbcTarget:
             database.execute(f"CREATE TABLE {self.dialect.quote_table(self.schema, name)} ({columns})")
             database.commit()
         except DatabaseError:
-            # Another job made it at the same moment.
+            # Another job created it at the same time.
             database.rollback()
             if not self.has_table(database, name):
                 raise

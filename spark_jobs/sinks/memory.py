@@ -47,7 +47,7 @@ class MemorySinks:
         return False
 
     def scratch(self, name: str) -> str | None:
-        """There is no place for files."""
+        """Nothing is written to files."""
         del name
         return None
 

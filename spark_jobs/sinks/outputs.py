@@ -171,7 +171,7 @@ class Output:
             self._slice_content = digest_rows(self.slice.storage, self.slice.uri)
 
     def clean(self) -> None:
-        """Remove what is not needed any more; failing at that is no failure of the run."""
+        """Remove what is not needed any more; a failure here does not fail the run."""
 
     def abandon(self) -> None:
         """Remove what was staged."""
@@ -270,7 +270,7 @@ class Output:
         return _SliceFolder(open_storage(folder, self.spark), join_uri(folder, f".{name}"), join_uri(folder, name))
 
     def _copy_slice(self, staged: StagedFiles, kept: _SliceFolder) -> None:
-        """Copy the staged files, or write them anew where they live in another file system."""
+        """Copy the staged files, or write them again where they are in another file system."""
         if not (is_local(staged.uri) and is_local(kept.uri)):
             StagedFiles(self.spark, kept.storage, kept.hidden_uri, PARQUET).add(self.read_staged(staged))
             return

@@ -1,4 +1,4 @@
-"""Outputs that are files: staged beside the table, then swapped in without a moment in between.
+"""Outputs that are files: staged beside the table, then swapped in atomically where the file system can.
 
 A period is the folder `period=<identifier>/` of the table's folder, and changes places with the folder before it. Files
 are never written over, nor do two attempts give one the same name: who has listed the old folder finds the old files or

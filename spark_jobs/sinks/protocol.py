@@ -1,4 +1,4 @@
-"""What the executor asks of whoever takes the outputs."""
+"""What the executor asks of the sinks that take its outputs."""
 
 from __future__ import annotations
 

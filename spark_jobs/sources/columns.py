@@ -185,7 +185,7 @@ class _Reader:
         return f"CASE WHEN contains({reference}, '{_REPLACEMENT}') THEN {problem} ELSE {reference} END"
 
     def _find_wrong(self, reference: str, cast: str) -> str | None:
-        """Return SQL that is TRUE for texts which a cast would read and nobody should write."""
+        """Return SQL that is TRUE for texts which a cast would accept and a source should not write."""
         patterns = {"date": _DATE_TEXT, "timestamp": _TIMESTAMP_TEXT, "boolean": _BOOLEAN_TEXT}
         if self.column.type in patterns:
             return f"NOT {reference} RLIKE '{patterns[self.column.type]}'"

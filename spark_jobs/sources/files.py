@@ -29,7 +29,7 @@ STRICT_CSV = {
     **STRICT,
     # Or files whose headers differ have their columns mixed up.
     "enforceSchema": "false",
-    # Or nobody sees that a line has values too few or too many.
+    # Or a line with too few or too many values goes unnoticed.
     "columnPruning": "false",
 }
 LOOSE = ("ignoreCorruptFiles", "ignoreMissingFiles")
@@ -38,7 +38,7 @@ CSV_OPTIONS = {
     "header": "true",
     # Nothing between two delimiters is NULL, and "" is the empty text; Spark's default takes both for NULL.
     "nullValue": "\x01NULL\x01",
-    # A quote inside quotes is doubled, as everybody but Spark writes it; one that is not is no text to guess at.
+    # A quote inside quotes is doubled, as every tool but Spark writes it; one that is not doubled is an error.
     "escape": '"',
     "unescapedQuoteHandling": "RAISE_ERROR",
 }
@@ -110,7 +110,7 @@ def _read_csv(spark: SparkSession, location: Location, options: Mapping[str, str
     frame = spark.read.format("csv").options(**settings).load(location.uri)
     if str(get_option(settings, "header")).lower() != "true" and len(frame.columns) == len(names):
         frame = frame.toDF(*names)
-    # Spark's reader of CSV puts U+FFFD for bytes that are none of the encoding; its reader of JSON refuses them.
+    # Spark's CSV reader replaces bytes that it cannot decode by U+FFFD; its JSON reader refuses them.
     formats = _read_formats(frame, options, empty_is_null=True, was_decoded=True)
     return RawRows(frame, location, is_text=True, formats=formats, options=settings)
 

@@ -34,6 +34,8 @@ _NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 
 def list_folder_values(uri: str, file: str) -> dict[str, str]:
     """Return names and values that the folders between a location and one of its files give."""
+    if "=" not in file and "%" not in file:
+        return {}
     parts = [unquote(part) for part in _split_path(file)]
     folders = parts[len(_split_path(uri)) : -1]
     # What stands in a folder's name for characters that no file system takes.

@@ -118,7 +118,7 @@ def _write_schema(frame: DataFrame, options: Mapping[str, str], texts: frozenset
 def _list_spellings(url: str, table: str) -> tuple[str, ...]:
     """Return how a table is asked for: first as outputs write it, then as the database reads a name without quotes.
 
-    A database that nobody knows is asked without quotes first: what it says of a missing table may not be understood.
+    An unknown database is asked without quotes first: what it says of a missing table may not be understood.
     """
     dialect = find_dialect(url)
     quoted = dialect.quote_full_name(table)

@@ -39,7 +39,7 @@ class SourceContext:
     credentials: Credentials
     database_snapshots: DatabaseSnapshots
     needs_positions: bool = True
-    """That somebody wants row ids."""
+    """Whether row ids are needed."""
 
 
 def open_locations(context: SourceContext, table: Table, wanted: tuple[Wanted, ...]) -> list[RawRows]:

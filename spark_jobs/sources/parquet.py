@@ -1,4 +1,4 @@
-"""Parquet files whose schema Spark cannot take whole, because of columns that nobody has asked for."""
+"""Parquet files whose schema Spark cannot take whole, because of columns that are not declared."""
 
 from __future__ import annotations
 

@@ -24,6 +24,6 @@ def build_period_filter(
     if temporal.mode == "bitemporal":
         begin = read(Wanted(temporal.from_column, "date"))
         end = read(Wanted(temporal.to_column, "date"))
-        moment = f"DATE'{as_of.isoformat()}'"
-        return f"{begin} <= {moment} AND ({end} IS NULL OR {end} > {moment})"
+        day = f"DATE'{as_of.isoformat()}'"
+        return f"{begin} <= {day} AND ({end} IS NULL OR {end} > {day})"
     return None

@@ -49,6 +49,6 @@ class RawRows:
     files: tuple[str, ...] = ()
     """The files that Spark has listed, as URIs."""
     seen_files: tuple[SeenFile, ...] | None = None
-    """The same as they were when the run began to read; None where nobody can tell."""
+    """The same as they were when the run began to read; None where that is unknown."""
     is_small: bool = False
     """That the rows are few for certain."""

@@ -27,7 +27,7 @@ class SeenFile:
 
 
 def look_at_files(frame: DataFrame, files: Iterable[str]) -> tuple[SeenFile, ...] | None:
-    """Return the files of a frame as Spark has listed them; None where nobody can tell."""
+    """Return the files of a frame as Spark has listed them; None where that is unknown."""
     files = tuple(files)
     local = _look_at_local_files(files)
     if local is not None:

@@ -42,11 +42,11 @@ SETTINGS: dict[str, str] = {
     "spark.sql.legacy.javaCharsets": "true",
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
-    # A shuffle that is computed again gives the same rows or the stage runs anew.
+    # A shuffle that is recomputed gives the same rows, or the stage is run again.
     "spark.sql.shuffle.orderIndependentChecksum.enabled": "true",
     "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true",
     "spark.sql.shuffle.orderIndependentChecksum.enableQueryLevelRollbackOnMismatch": "true",
-    # A deeply nested expression is settled one level at a time, and 100 is no limit that anybody has been told of.
+    # A deeply nested expression is resolved one level at a time; the default of 100 levels is too few.
     "spark.sql.analyzer.maxIterations": "2000",
     # How it runs.
     # Credentials are options of readers and writers, which plans, Spark's pages and its event log repeat.
