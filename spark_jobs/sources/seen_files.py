@@ -54,7 +54,12 @@ def look_again(spark: SparkSession, files: Iterable[str]) -> tuple[SeenFile, ...
 def find_replaced(before: Iterable[SeenFile], now: Iterable[SeenFile]) -> str | None:
     """Return the first file that is another one than before; one that is gone was read while it was there."""
     known = {file.state.path: file for file in now}
-    return next((file.state.path for file in before if known.get(file.state.path, file) != file), None)
+    return next((file.state.path for file in before if not _is_same(file, known.get(file.state.path, file))), None)
+
+
+def _is_same(before: SeenFile, now: SeenFile) -> bool:
+    # A listing that Spark has made in parallel has lost the store's tags.
+    return before.state == now.state and (before.identity == now.identity or "" in (before.identity, now.identity))
 
 
 def _look_at_local_files(files: tuple[str, ...]) -> tuple[SeenFile, ...] | None:
