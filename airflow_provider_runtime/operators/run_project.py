@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -74,10 +75,10 @@ class RunProjectOperator(SparkJobOperator):
         execution = self._execution = self._prepare(context, self._runtime)
         try:
             self._begin(context, execution)
-            published = execution.attempt.published
-            if published is not None:
-                self.log.info("an earlier try of this task has published already; nothing is left to do")
-                execution.report = read_document(Report, published.report)
+            answered = execution.attempt.published or execution.attempt.staged
+            if answered is not None:
+                self.log.info("an earlier try of this task has %s already; nothing is left to do", answered.status)
+                execution.report = read_document(Report, answered.report)
                 registrations = execution.finish(execution.report)
             else:
                 registrations = execution.run(_SubmittedRun(self, context))
@@ -101,6 +102,7 @@ class RunProjectOperator(SparkJobOperator):
             snapshot=snapshot,
             snapshot_uri=self.snapshot_uri,
             invocation="/".join(str(part) for part in place),
+            who=str(getattr(run, "triggering_user_name", None) or self.owner),
             durable=self.is_durable,
         )
 
@@ -149,6 +151,9 @@ class RunProjectOperator(SparkJobOperator):
         digest, token = execution.snapshot.sha256, execution.attempt.token
         self.report_uri = f"{self._runtime.settings.snapshot_store}/reports/{digest}/{token}.json"
         arguments = ["--snapshot", execution.snapshot_uri, "--sha256", digest]
+        if execution.snapshot.plan.settings.publication.needs_approval:
+            # Nobody has approved anything yet: the rows wait for `publish`.
+            arguments += ["--keep-until", str(int((time.time() + execution.keep_seconds) * 1000))]
         self.set_application([*arguments, "--attempt", str(token), "--report", self.report_uri])
         if earlier is not None:
             self.take_up_job(earlier)
@@ -170,7 +175,7 @@ class RunProjectOperator(SparkJobOperator):
             super().execute(context)
         except Exception as error:
             report = self._find_report_of_failure()
-            if report is not None and not report.succeeded:
+            if report is not None and report.failed:
                 # The job knows more of its failure than an exit status tells.
                 return report
             explained = explain_submit_failure(error)

@@ -32,7 +32,8 @@ outputs = [
     for op in snapshot["plan"]["operations"] if op["type"] == "output"
 ]
 report = {{"report_version": 1, "snapshot_sha256": value("--sha256"), "attempt": int(value("--attempt")),
-          "run_id": snapshot["run_id"], "status": "failed" if error else "succeeded",
+          "run_id": snapshot["run_id"],
+          "status": "failed" if error else "staged" if "--keep-until" in arguments else "succeeded",
           "period": snapshot["period"]["identifier"], "operations": [], "outputs": [] if error else outputs,
           "timings": {{}}, "rows_in": 3, "error": error}}
 target = pathlib.Path(value("--report").removeprefix("file://"))

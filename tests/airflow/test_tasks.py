@@ -289,3 +289,20 @@ def test_place_that_a_report_names_makes_no_second_line_of_the_log(monkeypatch: 
     assert len(lines) == 1
     assert lines[0].startswith("output 1: 2 rows to a")
     assert lines[0].isprintable()
+
+
+def test_project_that_needs_an_approval_is_staged_and_not_published(home: Path, spark: FakeSpark) -> None:
+    project = next(path for path in (home / "catalog").rglob("*.yaml") if "name: fx-close" in path.read_text())
+    text = project.read_text()
+    approval = "publication: {approval: required, by: [ann]}"
+    project.write_text(text.replace("name: fx-close\n", f"name: fx-close\n  {approval}\n", 1))
+    task = FakeTask()
+    pins = resolve(task)
+    assert run(task, pins)["status"] == "staged"
+    assert run(task, pins)["status"] == "staged"
+    assert len(spark.calls) == 1
+    registry = open_registry(f"sqlite:///{home}/.runtime/registry.db")
+    record = registry.find_run(pins["run_id"])
+    assert record is not None
+    assert (record.status, record.who) == ("staged", "airflow")
+    assert registry.list_publications("fx-close") == []

@@ -1,6 +1,6 @@
-"""`airflow-runtime run`, in a process that sends itself a signal at a chosen step.
+"""`airflow-runtime run` or `publish`, in a process that sends itself a signal at a chosen step.
 
-python -m tests.integration.crashes.halted_run SIGKILL|SIGSTOP before|after STEP <arguments of run>
+python -m tests.integration.crashes.halted_run SIGKILL|SIGSTOP before|after STEP <arguments of run, or publish ...>
 """
 
 from __future__ import annotations
@@ -58,4 +58,4 @@ def halt_at(signal_name: str, when: str, step: str) -> None:
 
 if __name__ == "__main__":
     halt_at(*sys.argv[1:4])
-    main(["run", *sys.argv[4:]])
+    main([*([] if sys.argv[4] == "publish" else ["run"]), *sys.argv[4:]])

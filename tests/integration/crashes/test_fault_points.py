@@ -8,10 +8,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from pyspark.sql import SparkSession
 
+from airflow_provider_runtime.cli.local_run import LocalRunner
 from airflow_provider_runtime.core.errors import PeriodError
 from airflow_provider_runtime.core.runs.execution import Execution
 from tests.integration.crashes.books import JANUARY, REGISTERED, Books, sum_january
@@ -51,7 +53,10 @@ def start_halted(books: Books, *chosen: str) -> subprocess.Popen[str]:
     """Start a run of January's first state, and wait until it has halted."""
     books.write_ledger(JANUARY, 1)
     conf = {**CONF, "spark.sql.shuffle.partitions": "3"}
-    process = books.start([*chosen, *books.command(JANUARY, 1, "local[1]", conf)], PROGRAM)
+    return wait_until_halted(books.start([*chosen, *books.command(JANUARY, 1, "local[1]", conf)], PROGRAM))
+
+
+def wait_until_halted(process: subprocess.Popen[str]) -> subprocess.Popen[str]:
     assert process.stderr is not None
     said = []
     for line in process.stderr:
@@ -78,6 +83,34 @@ def test_run_killed_at_a_step_is_completed_by_the_retry(
     end_group(process)
     assert process.returncode == -signal.SIGKILL
     books.run(JANUARY, 1, spark)
+    check_books(books, undisturbed[1], 1, [])
+
+
+@pytest.mark.parametrize(
+    ("when", "step"),
+    [
+        ("after", "table"),
+        pytest.param("after", "slice", marks=LONG),
+        pytest.param("after", "swap", marks=LONG),
+        pytest.param("before", "commit", marks=LONG),
+        pytest.param("before", "register", marks=LONG),
+    ],
+)
+def test_publication_of_a_staged_run_that_is_killed_is_completed_by_the_next(
+    books: Books, spark: SparkSession, undisturbed: dict[int, Rows], when: str, step: str
+) -> None:
+    books.write_ledger(JANUARY, 1)
+    snapshot, uri = books.resolve(JANUARY, 1)
+    runner = LocalRunner(books.registry, lambda: spark, lambda line: None, stage_only=True)
+    with patch.dict(os.environ, books.make_environment()):
+        assert runner.execute(snapshot, uri).report["status"] == "staged"
+    settings = [argument for key, value in CONF.items() for argument in ("--conf", f"{key}={value}")]
+    publish = ["publish", snapshot.run_id, "--registry", books.registry_url, "--master", "local[1]", *settings]
+    process = wait_until_halted(books.start(["SIGKILL", when, step, *publish], PROGRAM))
+    process.communicate(timeout=60)
+    end_group(process)
+    with patch.dict(os.environ, books.make_environment()):
+        assert runner.publish(snapshot, uri).succeeded
     check_books(books, undisturbed[1], 1, [])
 
 
