@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -60,6 +61,8 @@ class SqlRegistry(TransactionalRegistry):
             self._make_folder(Path(str(url.database)).parent)
         self._engine = _make_engine(url, patience_seconds)
         self._process = os.getpid()
+        # Whoever does not close a registry does not leave its connection open either.
+        weakref.finalize(self, _let_go, self._engine, self._process)
 
     def migrate(self) -> None:
         """Bring the schema up to date; cheap when it is."""
@@ -182,6 +185,10 @@ def _make_engine(url: URL, patience_seconds: float) -> Engine:
     if sqlite:
         event.listen(engine, "connect", _configure_sqlite)
     return engine
+
+
+def _let_go(engine: Engine, process: int) -> None:
+    engine.dispose(close=process == os.getpid())
 
 
 def _configure_sqlite(connection: object, _record: object) -> None:

@@ -502,6 +502,7 @@ def test_two_projects_that_replace_one_period_at_once_do_not_both_stay(
     spark: SparkSession, warehouse: Warehouse
 ) -> None:
     output = make_table_output(warehouse)
+    output = replace(output, destination=replace(output.destination, shared=True))
     publish(spark, make_snapshot([output]), 1, [make_rows(spark, ["old"])])
     publications = []
     for name in ("p", "q"):
@@ -517,6 +518,17 @@ def test_two_projects_that_replace_one_period_at_once_do_not_both_stay(
     for thread in threads:
         thread.join()
     assert read_table(warehouse) in (["p"], ["q"])
+
+
+def test_period_that_another_project_has_written_is_refused_unless_shared(
+    spark: SparkSession, warehouse: Warehouse
+) -> None:
+    snapshot = make_snapshot([make_table_output(warehouse)])
+    publish(spark, snapshot, 1, [make_rows(spark, ["old"])])
+    foreign = replace(snapshot, project=replace(snapshot.project, id="q"))
+    with pytest.raises(JobError, match="OUTPUT_002: period 2026-01 of this table was written by project 'fx-id'"):
+        publish(spark, foreign, 1, [make_rows(spark, ["foreign"])])
+    assert read_table(warehouse) == ["old"]
 
 
 def test_registered_output_over_jdbc_is_kept_as_parquet_too(

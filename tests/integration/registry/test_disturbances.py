@@ -26,7 +26,7 @@ def test_database_restarted_in_the_middle_of_a_run_costs_nothing() -> None:
         url = server.make_database()
         registry = open_registry(url, patience_seconds=1.0)
         attempt = begin(registry, make_start("a"))
-        with keep_alive(registry, attempt, lost.append, interval_seconds=0.1):
+        with keep_alive(lambda: registry.heartbeat(attempt), lost.append, interval_seconds=0.1):
             server.stop()
             with pytest.raises(InfrastructureError, match="INFRA_001") as caught:
                 registry.finish_attempt(attempt, [make_write()], {})
