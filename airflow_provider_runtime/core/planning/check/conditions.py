@@ -8,6 +8,7 @@ from itertools import product
 from airflow_provider_runtime.core.errors import DataError, Problem
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.evaluator import Value, evaluate
+from airflow_provider_runtime.core.expr.functions import FUNCTIONS
 from airflow_provider_runtime.core.expr.recursion import walks_deep
 from airflow_provider_runtime.core.expr.typed import Typed, find_columns
 from airflow_provider_runtime.core.planning.check.checked import CheckedProject, Path
@@ -16,17 +17,17 @@ from airflow_provider_runtime.core.planning.check.warning import make_warning
 Outcomes = frozenset[bool | None]
 ANY: Outcomes = frozenset((True, False, None))
 UNKNOWN: Outcomes = frozenset((None,))
-_OWN_NULL = frozenset(("and", "or", "is_null", "in", "between", "IF", "COALESCE", "case", "NULLIF", "column"))
-"""What may have a value although a part of it is NULL."""
+_OWN_NULL = frozenset(("and", "or", "is_null", "in", "between", "case", "column"))
+"""Operators that may have a value although a part of it is NULL."""
 
 
 def list_condition_warnings(checked: CheckedProject) -> Iterator[Problem]:
-    """Yield conditions of selectors, joins, IF and checks that do not depend on any row."""
+    """Yield conditions of selectors, joins, IF, CASE and checks that do not depend on any row."""
     for path, condition in _list_conditions(checked):
         outcomes = find_outcomes(condition)
         verdict = "can never be TRUE" if True not in outcomes else "is always TRUE" if outcomes == {True} else None
         if verdict is not None:
-            shown = "the condition of this IF" if path[-1] == "expression" else f"`{path[-1]}`"
+            shown = "a condition in this expression" if path[-1] == "expression" else f"`{path[-1]}`"
             hint = "NULL equals nothing: write IS NULL" if _holds_null(condition) else "correct it, or leave it out"
             yield make_warning("WARN_004", f"{shown} {verdict}", hint, checked.definition, path)
 
@@ -55,6 +56,8 @@ def _find_choices(checked: Checked) -> Iterator[Typed]:
         node = pending.pop()
         if node.op == "IF":
             yield node.args[0]
+        elif node.op == "case" and not node.value:
+            yield from node.args[: len(node.args) // 2]
         pending.extend(node.args)
 
 
@@ -137,7 +140,9 @@ def is_always_null(node: Typed) -> bool:
     """Whether a value is NULL for every row."""
     if node.op == "literal":
         return node.value is None
-    return node.op not in _OWN_NULL and any(is_always_null(argument) for argument in node.args)
+    function = FUNCTIONS.get(node.op)
+    has_own_rule = node.op in _OWN_NULL or (function is not None and function.null == "own")
+    return not has_own_rule and any(is_always_null(argument) for argument in node.args)
 
 
 def _compute(node: Typed) -> Value:

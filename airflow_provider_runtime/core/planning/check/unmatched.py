@@ -107,14 +107,17 @@ def _find_strict(node: Typed) -> set[Column]:
         return {node.value}
     if node.op in ("COALESCE", "is_null"):
         return set()
-    if node.op in ("IF", "CASE"):
+    if node.op == "NULLIF":
+        return _find_strict(node.args[0])
+    if node.op in ("IF", "case"):
         asked = {column for part in _list_null_tests(node) for column in find_columns(part)}
         return {column for part in _list_results(node) for column in _find_strict(part)} - asked
     return {column for argument in node.args for column in _find_strict(argument)}
 
 
 def _list_results(node: Typed) -> list[Typed]:
-    return list(node.args[1:]) if node.op == "IF" else list(node.args)
+    """Return what an IF or a CASE may come to; what its conditions compare stands before it."""
+    return list(node.args[1:]) if node.op == "IF" else list(node.args[len(node.args) // 2 :])
 
 
 def _list_null_tests(node: Typed) -> Iterator[Typed]:

@@ -116,6 +116,8 @@ FINE = {
                              output(AMOUNT, destination="{datasource_id: lake, table: b}")],
     "COALESCE": [update("\"COALESCE(c.tier, 'none')\"", "tier", more=RATE), output()],
     "ISNULL": [update("\"IF(ISNULL(c.tier), 'none', c.tier)\"", "tier", more=RATE), output()],
+    "CASE": [update("\"CASE WHEN c.tier IS NULL THEN 'none' ELSE c.tier END\"", "tier", more=RATE), output()],
+    "CASE that only compares": [update("\"CASE WHEN c.tier = 'A' THEN 1 ELSE 0 END\"", "is_a", more=RATE), output()],
     "selector asks for a match": [update("c.tier", "tier", more=RATE, selector="c.tier != 'none'"), output()],
     "filled later": [update("c.tier", "tier", more=RATE, seq=5),
                      update("\"'none'\"", "tier", seq=6, selector="tier IS NULL"), output()],
@@ -166,6 +168,12 @@ def test_condition_that_depends_on_no_row(condition: str, verdict: str | None) -
     found = [warning.message for warning in warnings if warning.code == "WARN_004"]
     assert len(found) == (verdict is not None)
     assert verdict is None or verdict in found[0]
+
+
+def test_condition_of_case_and_result_of_case() -> None:
+    first = update('"CASE WHEN amount = NULL THEN 0 ELSE amount END"', "amount", seq=5)
+    second = update('"CASE status WHEN NULL THEN 0 ELSE c.discount END"', "d", more=RATE, seq=6)
+    assert [warning.code for warning in list_warnings(first, second, output())[0]] == ["WARN_002", "WARN_004"]
 
 
 def test_condition_of_if_and_of_join() -> None:
