@@ -1,0 +1,252 @@
+"""How an output enters a table, whatever the format: compare tokens, find a lost answer, commit once, or not at all.
+
+    read the table's head and what was committed since the base
+    a newer attempt of the run has committed: RUN_002; this very publication is there: done
+    somebody else has replaced these rows since the base: RUN_002
+    commit on exactly that head; when the head has moved, or the answer is lost, begin again
+
+A commit on a head that is no longer the head is refused by the format, so nothing can slip in between.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from airflow_provider_runtime.core.errors import RuntimeProviderError
+from airflow_provider_runtime.core.tables.notes import CommitNote
+from airflow_provider_runtime.core.tables.ports import TableAddress, TableColumn
+from spark_jobs.contract.codes import Code
+
+if TYPE_CHECKING:
+    from airflow_provider_runtime.core.tables.folders import AttemptFolder
+
+PERIOD_COLUMN = "_period"
+COMMIT_TRIES = 30
+LOST_ANSWERS = 3
+FIRST_PAUSE_SECONDS = 0.05
+LONGEST_PAUSE_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRequest:
+    """An attempt's files and the rows that they replace."""
+
+    note: CommitNote
+    columns: tuple[TableColumn, ...]
+    """Columns of the files."""
+    files: tuple[str, ...] = ()
+    """Their paths below the attempt's folder."""
+    base: str | None = None
+    """The version that the table had when the attempt began; None when it was not there."""
+    has_base: bool = False
+    """Whether `base` is known: else the version at which the commit first looks at the table counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What became of a commit."""
+
+    version: str
+    note: CommitNote
+    repeated: bool = False
+    """Whether an earlier try had committed these rows already, so that nothing was done."""
+
+
+class HeadMovedError(Exception):
+    """Somebody else has committed: this commit did not happen."""
+
+
+class AnswerLostError(Exception):
+    """The commit may or may not have happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A commit in a table's history."""
+
+    version: str
+    note: CommitNote | None
+
+
+class Head(Protocol):
+    """A table as it stands at one version."""
+
+    @property
+    def version(self) -> str | None:
+        """The version; None when there is no table, or nothing was written to it."""
+
+    def find_newest_token(self, note: CommitNote) -> int:
+        """Return the largest token that the run of this note has committed with; 0 when there is none."""
+
+    def list_changes(self) -> Sequence[Change]:
+        """Return the commits that led here, the newest first, as far back as the table knows them."""
+
+    def find_changes_since(self, base: str | None) -> Sequence[Change] | None:
+        """Return the commits after a version, the newest first; None when the table's history does not tell."""
+
+    def replaces_rows(self, change: Change, periods: tuple[str, ...]) -> bool:
+        """Say whether a commit without a note added or removed rows of these periods (none: any rows)."""
+
+
+HeadT = TypeVar("HeadT", bound=Head)
+
+
+class Committer(Protocol[HeadT]):
+    """What the two formats do differently."""
+
+    address: TableAddress
+
+    def read_head(self) -> HeadT:
+        """Return the table as it stands now."""
+
+    def explained(self) -> AbstractContextManager[None]:
+        """Turn the library's failures into errors of this package."""
+
+    def open_folder(self, folder: str) -> AttemptFolder:
+        """Return an attempt's folder."""
+
+    def commit_on(self, head: HeadT, request: CommitRequest) -> str:
+        """Commit on this head and return the new version."""
+
+
+class _Commit(Generic[HeadT]):
+    """One commit, with all its tries."""
+
+    def __init__(self, committer: Committer[HeadT], request: CommitRequest) -> None:
+        self._committer = committer
+        self._request = request
+        self._lost_answers = 0
+        self.was_sent = False
+        """Whether a commit may have happened."""
+
+    def run(self) -> Committed:
+        """Return what became of it."""
+        for number in range(COMMIT_TRIES):
+            if number:
+                pause = min(FIRST_PAUSE_SECONDS * 1.5**number, LONGEST_PAUSE_SECONDS)
+                time.sleep(pause * random.uniform(0.5, 1))
+            with self._committer.explained():
+                committed = self._try_once()
+            if committed is not None:
+                return committed
+            if self._lost_answers >= LOST_ANSWERS:
+                break
+        raise self._error("INFRA_001", "commits to it are overtaken by others, or not answered", "try again later")
+
+    def _try_once(self) -> Committed | None:
+        head = self._committer.read_head()
+        if not self._request.has_base:
+            self._request = replace(self._request, base=head.version, has_base=True)
+        request = self._request
+        self._refuse_newer(head)
+        if (found := _find_publication(head, request.note)) is not None:
+            return found
+        self._refuse_conflict(head, request)
+        periods = _add_brought(head, request.note)
+        ready = replace(request, note=replace(request.note, periods=periods))
+        sent, self.was_sent = self.was_sent, True
+        try:
+            return Committed(self._committer.commit_on(head, ready), ready.note)
+        except HeadMovedError:
+            self.was_sent = sent
+        except AnswerLostError:
+            self._lost_answers += 1
+        except RuntimeProviderError:
+            self.was_sent = sent
+            raise
+        return None
+
+    def _refuse_newer(self, head: HeadT) -> None:
+        token, newest = self._request.note.token, head.find_newest_token(self._request.note)
+        if newest > token:
+            message = f"attempt {token} was replaced by a newer one {newest} and publishes nothing"
+            raise self._error("RUN_002", message)
+
+    def _refuse_conflict(self, head: HeadT, request: CommitRequest) -> None:
+        note = request.note
+        changes = head.find_changes_since(request.base)
+        hint = "run it again: it will begin with the table as it is now"
+        if changes is None:
+            message = f"its history since version {request.base} is gone, which was current when the run began"
+            raise self._error("RUN_002", message, hint)
+        for change in changes:
+            other = change.note
+            if other is not None and other.run_key == note.run_key:
+                continue
+            if _replaces(head, change, note.periods):
+                by = f"project {other.project_id} for period {other.period}" if other else "another writer"
+                which = f"rows of period {', '.join(note.periods)}" if note.periods else "rows"
+                message = f"{by} has replaced {which} in version {change.version} since this run began"
+                raise self._error("RUN_002", message, hint)
+
+    def _error(self, code: Code, message: str, hint: str | None = None) -> RuntimeProviderError:
+        return self._committer.address.make_error(code, message, hint)
+
+
+def commit_files(committer: Committer[HeadT], request: CommitRequest) -> Committed:
+    """Commit once; a commit by somebody else in between is tried again when it is about other rows.
+
+    What is not committed is removed, unless nobody can tell.
+    """
+    with committer.explained():
+        folder = committer.open_folder(request.note.folder)
+        folder.claim()
+    commit = _Commit(committer, request)
+    try:
+        committed = commit.run()
+    except RuntimeProviderError as error:
+        if not commit.was_sent:
+            with contextlib.suppress(OSError):
+                folder.disclaim() if error.retryable else folder.remove()
+        raise
+    with contextlib.suppress(OSError):
+        if committed.note.folder != request.note.folder:
+            folder.remove()
+        folder.remove_older()
+    return committed
+
+
+def _find_publication(head: Head, note: CommitNote) -> Committed | None:
+    """Return the commit of these very rows, when nobody has replaced them since."""
+    if not head.find_newest_token(note):
+        return None
+    later: list[Change] = []
+    for change in head.list_changes():
+        other = change.note
+        if other is None or other.run_key != note.run_key:
+            later.append(change)
+            continue
+        is_replaced = any(_replaces(head, newer, other.periods) for newer in later)
+        is_same = note.is_same_publication(other) and not is_replaced
+        return Committed(change.version, other, repeated=True) if is_same else None
+    return None
+
+
+def _replaces(head: Head, change: Change, periods: tuple[str, ...]) -> bool:
+    """Say whether a commit has replaced rows of these periods (none: any rows)."""
+    return change.note.touches(periods) if change.note else head.replaces_rows(change, periods)
+
+
+def _add_brought(head: Head, note: CommitNote) -> tuple[str, ...]:
+    """Return the periods to replace: also those that the run brought along last time, unless others replaced them.
+
+    A month that is read from days writes rows of days; a day that it no longer reads must not stay.
+    """
+    if note.replaces_all or not head.find_newest_token(note):
+        return note.periods
+    taken: set[str] = set()
+    for change in head.list_changes():
+        other = change.note
+        if other is None:
+            continue
+        if other.run_key == note.run_key:
+            brought = () if other.replaces_all else other.periods
+            return tuple(sorted({*note.periods, *(period for period in brought if period not in taken)}))
+        taken.update(other.periods)
+    return note.periods

@@ -1,0 +1,96 @@
+"""A Delta table."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+from deltalake.exceptions import CommitFailedError, DeltaError
+
+from airflow_provider_runtime.core.tables.committing import (
+    AnswerLostError,
+    CommitRequest,
+    Committed,
+    HeadMovedError,
+    commit_files,
+)
+from airflow_provider_runtime.core.tables.delta import connection, pinning, writing
+from airflow_provider_runtime.core.tables.delta.history import DeltaHead
+from airflow_provider_runtime.core.tables.folders import AttemptFolder
+from airflow_provider_runtime.core.tables.ports import PinnedTable, RowFilter, TableAddress
+
+
+class DeltaLakeTable:
+    """A folder with a Delta log."""
+
+    def __init__(self, address: TableAddress) -> None:
+        self.address = address
+
+    def explained(self) -> AbstractContextManager[None]:
+        """Turn the library's failures into errors of this package."""
+        return connection.explained(self.address)
+
+    def find_version(self) -> str | None:
+        """Return the current version."""
+        with self.explained():
+            return self.read_head().version
+
+    def find_pin(self, version: str | None = None, rows: RowFilter | None = None) -> PinnedTable | None:
+        """Return the files of a version."""
+        with self.explained():
+            table = connection.find_table(self.address)
+            if table is None:
+                return None
+            if version is not None and version != str(table.version()):
+                try:
+                    table.load_as_version(int(version))
+                except (DeltaError, ValueError) as error:
+                    message = f"version {version} has expired: the table's log no longer holds it"
+                    hint = "resolve again to read the current version, and keep versions as long as their runs matter"
+                    raise self.address.make_error("DATA_001", message, hint) from error
+            return pinning.pin(table, self.address, rows)
+
+    def find_location(self) -> str:
+        """Return the table's folder."""
+        return self.address.name
+
+    def check_output(self, request: CommitRequest) -> None:
+        """Raise OUTPUT_002 for columns that do not fit."""
+        with self.explained():
+            table = connection.find_table(self.address)
+            if table is not None:
+                writing.merge_schema(table, self.address, request)
+
+    def commit(self, request: CommitRequest) -> Committed:
+        """Replace rows in one version."""
+        return commit_files(self, request)
+
+    def discard(self, folder: str) -> None:
+        """Remove an attempt's files."""
+        with self.explained():
+            self.open_folder(folder).remove()
+
+    def open_folder(self, folder: str) -> AttemptFolder:
+        """Return an attempt's folder."""
+        return AttemptFolder(connection.open_files(self.address), "", folder)
+
+    def read_head(self) -> DeltaHead:
+        """Return the table as it stands now."""
+        return DeltaHead(connection.find_table(self.address), self.address)
+
+    def commit_on(self, head: DeltaHead, request: CommitRequest) -> str:
+        """Commit the version after the head's."""
+        files = connection.open_files(self.address)
+        if head.table is not None:
+            version = head.table.version() + 1
+            try:
+                writing.replace_rows(head.table, self.address, request, files)
+            except CommitFailedError as error:
+                raise HeadMovedError from error
+            except DeltaError as error:
+                raise AnswerLostError from error
+            return str(version)
+        try:
+            writing.create_table(self.address, request, files)
+        except DeltaError as error:
+            raise AnswerLostError from error
+        return "0"

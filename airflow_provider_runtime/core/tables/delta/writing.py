@@ -1,0 +1,182 @@
+"""One version that replaces rows of a Delta table by files that a run has written."""
+
+from __future__ import annotations
+
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date
+from typing import Any
+from urllib.parse import quote
+
+from deltalake import DeltaTable, Schema
+from deltalake.transaction import (
+    AddAction,
+    CommitProperties,
+    PostCommitHookProperties,
+    Transaction,
+    create_table_with_add_actions,
+)
+from pyarrow import fs
+
+from airflow_provider_runtime.core.tables.committing import PERIOD_COLUMN, CommitRequest
+from airflow_provider_runtime.core.tables.delta.history import make_application_id
+from airflow_provider_runtime.core.tables.delta.pinning import refuse_unreadable
+from airflow_provider_runtime.core.tables.delta.types import list_columns, make_fields
+from airflow_provider_runtime.core.tables.footers import Footer, get_period, read_footer
+from airflow_provider_runtime.core.tables.notes import CommitNote
+from airflow_provider_runtime.core.tables.ports import TableAddress
+
+WRITABLE_FEATURES = frozenset(
+    {"appendOnly", "invariants", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck", "domainMetadata", "clustering"}
+    | {"checkConstraints", "changeDataFeed", "generatedColumns", "identityColumns", "columnMapping", "deletionVectors"}
+)
+"""Those of which a table's settings and columns tell whether they are really used are among them."""
+_READERS = 16
+_STATS_TEXT = 32
+_SPECIAL_COLUMNS = ("delta.generationExpression", "delta.identity.start", "delta.invariants")
+
+
+def create_table(address: TableAddress, request: CommitRequest, files: fs.FileSystem) -> None:
+    """Make the table with its first rows, partitioned by period when it is replaced by period."""
+    partitions = _choose_partitions(request.note)
+    create_table_with_add_actions(
+        address.name.removeprefix("file://"),
+        Schema(make_fields(request.columns)),
+        _make_actions(address, request, files, partitions),
+        mode="error",
+        partition_by=partitions,
+        storage_options=dict(address.properties) or None,
+        commit_properties=_make_properties(request.note),
+        post_commithook_properties=_HOOKS,
+    )
+
+
+def replace_rows(table: DeltaTable, address: TableAddress, request: CommitRequest, files: fs.FileSystem) -> None:
+    """Commit one version: old files of the periods out, the attempt's files in, new columns added."""
+    schema = merge_schema(table, address, request)
+    partitions = table.metadata().partition_columns
+    periods = list(request.note.periods)
+    table.create_write_transaction(
+        _make_actions(address, request, files, partitions),
+        "overwrite",
+        schema,
+        partition_by=partitions,
+        partition_filters=[(PERIOD_COLUMN, "in", periods)] if periods else None,
+        commit_properties=_make_properties(request.note),
+        post_commithook_properties=_HOOKS,
+    )
+
+
+def merge_schema(table: DeltaTable, address: TableAddress, request: CommitRequest) -> Schema:
+    """Return the table's schema with the new columns; OUTPUT_002 for what the table has against the output."""
+    _refuse_unwritable(table, address)
+    schema = table.schema()
+    known = {column.name: column for column in list_columns(schema)}
+    folded = {name.casefold(): name for name in known}
+    written = {column.name for column in request.columns}
+    faults = []
+    for column in request.columns:
+        name = folded.get(column.name.casefold())
+        if name is not None and name != column.name:
+            faults.append(f"{column.name} is named {name} in the table")
+        elif name is not None and known[name].type != column.type:
+            faults.append(f"{name} is {known[name].type} in the table, not {column.type}")
+        elif name is not None and not known[name].nullable:
+            faults.append(f"{name} may not be NULL in the table")
+    faults += [f"{name} is required" for name, found in known.items() if not found.nullable and name not in written]
+    if faults:
+        hint = "change the table's columns, or the output's"
+        raise address.make_error("OUTPUT_002", f"its columns do not fit: {'; '.join(faults[:8])}", hint)
+    partitions = table.metadata().partition_columns
+    if partitions not in ([PERIOD_COLUMN], []) or (not request.note.replaces_all and not partitions):
+        by = ", ".join(partitions) or "nothing"
+        message = f"it is partitioned by {by}, so that no period of it can be replaced in one commit"
+        if request.note.replaces_all:
+            message = f"it is partitioned by {by}"
+        raise address.make_error("OUTPUT_002", message, f"use a table that is partitioned by {PERIOD_COLUMN}")
+    added = [column for column in request.columns if column.name not in known]
+    return Schema([*schema.fields, *make_fields(added)])
+
+
+def _refuse_unwritable(table: DeltaTable, address: TableAddress) -> None:
+    """Refuse what asks of a writer more than files: constraints, generated columns, change data and the like."""
+    refuse_unreadable(table, address)
+    settings = table.metadata().configuration
+    faults = sorted(set(table.protocol().writer_features or ()) - WRITABLE_FEATURES)
+    faults += [name for name in settings if name.startswith("delta.constraints.")]
+    switches = (
+        "delta.appendOnly",
+        "delta.enableChangeDataFeed",
+        "delta.enableDeletionVectors",
+        "delta.enableRowTracking",
+    )
+    faults += [name for name in switches if (settings.get(name) or "false").lower() == "true"]
+    for field in table.schema().fields:
+        faults += [f"{name} of {field.name}" for name in _SPECIAL_COLUMNS if name in (field.metadata or {})]
+    if faults:
+        hint = "drop them, or use another table"
+        raise address.make_error("OUTPUT_002", f"it uses {', '.join(faults[:8])}, which is not written", hint)
+
+
+def _choose_partitions(note: CommitNote) -> list[str]:
+    return [] if note.replaces_all else [PERIOD_COLUMN]
+
+
+_HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
+
+
+def _make_properties(note: CommitNote) -> CommitProperties:
+    """Return what goes with the commit; the library would try again by itself, without comparing tokens."""
+    return CommitProperties(
+        custom_metadata={**note.to_properties(), "isBlindAppend": False},
+        max_commit_retries=0,
+        app_transactions=[Transaction(make_application_id(note), note.token)],
+    )
+
+
+def _make_actions(
+    address: TableAddress, request: CommitRequest, files: fs.FileSystem, partitions: list[str]
+) -> list[AddAction]:
+    paths = [f"{request.note.folder}/{name}" for name in request.files]
+    with ThreadPoolExecutor(_READERS) as pool:
+        described = pool.map(lambda path: _make_action(address, request.note, files, path, partitions), paths)
+        return [action for action in described if action is not None]
+
+
+def _make_action(
+    address: TableAddress, note: CommitNote, files: fs.FileSystem, path: str, partitions: list[str]
+) -> AddAction | None:
+    """Return a file with its statistics; None for one without rows."""
+    with files.open_input_file(path) as stream:
+        size, footer = stream.size(), read_footer(stream)
+    if not footer.rows:
+        return None
+    values: dict[str, str | None] = {}
+    if partitions or note.periods:
+        values = dict.fromkeys(partitions, get_period(address, note, path, footer))
+    millis = int(time.time() * 1000)
+    return AddAction(quote(path), size, values, millis, True, _spell_statistics(footer, partitions))
+
+
+def _spell_statistics(footer: Footer, partitions: list[str]) -> str:
+    """Return statistics as Delta's log has them, for types whose bounds are exact in JSON."""
+    known = {name: found for name, found in footer.columns.items() if found.is_known and name not in partitions}
+    bounded = {name: found for name, found in known.items() if _is_exact(found.least) and _is_exact(found.most)}
+    document = {
+        "numRecords": footer.rows,
+        "minValues": {name: _spell(found.least) for name, found in bounded.items()},
+        "maxValues": {name: _spell(found.most) for name, found in bounded.items()},
+        "nullCount": {name: found.nulls for name, found in known.items()},
+    }
+    return json.dumps(document)
+
+
+def _is_exact(value: Any) -> bool:
+    if isinstance(value, str):
+        return len(value) <= _STATS_TEXT
+    return type(value) in (int, date)
+
+
+def _spell(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, date) else value

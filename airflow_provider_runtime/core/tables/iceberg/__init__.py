@@ -1,0 +1,1 @@
+"""Iceberg tables through pyiceberg, with any catalog that it knows."""

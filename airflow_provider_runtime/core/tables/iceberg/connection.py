@@ -1,0 +1,58 @@
+"""Catalogs of Iceberg tables, and what goes wrong with them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyiceberg import exceptions
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.io import FileIO
+from pyiceberg.io.pyarrow import PyArrowFileIO
+
+from airflow_provider_runtime.core.errors import RuntimeProviderError
+from airflow_provider_runtime.core.tables.committing import AnswerLostError, HeadMovedError
+from airflow_provider_runtime.core.tables.folders import AttemptFolder
+from airflow_provider_runtime.core.tables.ports import TableAddress
+
+_REFUSED = (exceptions.UnauthorizedError, exceptions.ForbiddenError, exceptions.OAuthError, PermissionError)
+_WRONG_PROPERTIES = (exceptions.NotInstalledError, exceptions.NoSuchPropertyException, ModuleNotFoundError)
+
+
+def connect(address: TableAddress) -> Catalog:
+    """Return the catalog of a table."""
+    try:
+        return load_catalog(address.catalog, **address.properties)
+    except (ValueError, TypeError, *_WRONG_PROPERTIES) as error:
+        hint = "see the options of the datasource, which are pyiceberg's properties"
+        missing = f" ({error.name})" if isinstance(error, ModuleNotFoundError) else ""
+        message = f"the catalog '{address.catalog}' cannot be used: {type(error).__name__}{missing}"
+        raise address.make_error("CATALOG_004", message, hint) from error
+
+
+@contextmanager
+def explained(address: TableAddress) -> Iterator[None]:
+    """Turn what pyiceberg and its catalogs raise into errors of this package; their texts may hold secrets."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except (RuntimeProviderError, HeadMovedError, AnswerLostError):
+        raise
+    except _REFUSED as error:
+        hint = "see the credential and its rights"
+        raise address.make_error("CATALOG_004", "the catalog or its store refuses the login", hint) from error
+    except FileNotFoundError as error:
+        hint = "restore it, or resolve again to read the current version"
+        raise address.make_error("DATA_001", "a file of the table is gone", hint) from error
+    except Exception as error:
+        message = f"its catalog or store fails with {type(error).__name__}"
+        raise address.make_error("INFRA_001", message) from error
+
+
+def open_folder(io: FileIO, location: str, folder: str) -> AttemptFolder:
+    """Return the folder of an attempt as a place where files can be listed and removed."""
+    arrow = io if isinstance(io, PyArrowFileIO) else PyArrowFileIO(io.properties)
+    scheme, netloc, path = PyArrowFileIO.parse_location(location, arrow.properties)
+    return AttemptFolder(arrow.fs_by_scheme(scheme, netloc), path.rstrip("/"), folder)

@@ -1,0 +1,137 @@
+"""An Iceberg table."""
+
+from __future__ import annotations
+
+import weakref
+from contextlib import AbstractContextManager
+from functools import cached_property
+
+from pyiceberg import exceptions
+from pyiceberg.catalog import Catalog
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table, TableProperties, Transaction
+
+from airflow_provider_runtime.core.errors import RuntimeProviderError
+from airflow_provider_runtime.core.tables.committing import (
+    AnswerLostError,
+    CommitRequest,
+    Committed,
+    HeadMovedError,
+    commit_files,
+)
+from airflow_provider_runtime.core.tables.folders import AttemptFolder
+from airflow_provider_runtime.core.tables.iceberg import connection, pinning, writing
+from airflow_provider_runtime.core.tables.iceberg.history import IcebergHead
+from airflow_provider_runtime.core.tables.ports import PinnedTable, RowFilter, TableAddress
+
+
+class IcebergTable:
+    """A table of an Iceberg catalog."""
+
+    def __init__(self, address: TableAddress) -> None:
+        self.address = address
+
+    def explained(self) -> AbstractContextManager[None]:
+        """Turn the library's failures into errors of this package."""
+        return connection.explained(self.address)
+
+    def find_version(self) -> str | None:
+        """Return the current snapshot's id."""
+        with self.explained():
+            return self.read_head().version
+
+    def find_pin(self, version: str | None = None, rows: RowFilter | None = None) -> PinnedTable | None:
+        """Return the files of a snapshot."""
+        with self.explained():
+            table = self._find_table()
+            return pinning.pin(table, self.address, version, rows) if table is not None else None
+
+    def find_location(self) -> str:
+        """Return the folder of data files; that of a table that is missing is where its catalog would make it."""
+        with self.explained():
+            return self._locate(self._find_table())
+
+    def check_output(self, request: CommitRequest) -> None:
+        """Raise OUTPUT_002 for columns that do not fit."""
+        with self.explained():
+            table = self._find_table()
+            if table is not None:
+                writing.check_columns(table, self.address, request)
+
+    def commit(self, request: CommitRequest) -> Committed:
+        """Replace rows in one snapshot."""
+        return commit_files(self, request)
+
+    def discard(self, folder: str) -> None:
+        """Remove an attempt's files."""
+        self.open_folder(folder).remove()
+
+    def open_folder(self, folder: str) -> AttemptFolder:
+        """Return an attempt's folder."""
+        with self.explained():
+            table = self._find_table()
+            location = self._locate(table)
+            io = table.io if table is not None else self._catalog._load_file_io(location=location)
+            return connection.open_folder(io, location, folder)
+
+    def read_head(self) -> IcebergHead:
+        """Return the table as it stands now."""
+        return IcebergHead(self._find_table())
+
+    def commit_on(self, head: IcebergHead, request: CommitRequest) -> str:
+        """Commit on the head's snapshot."""
+        location = self._locate(head.table)
+        if head.table is None:
+            new = location.removesuffix("/data")
+            transaction = writing.begin_creation(self._catalog, self.address, request, new)
+        else:
+            transaction = writing.begin_change(head.table, self.address, request)
+        table = head.table or transaction._table
+        folder = f"{location}/{request.note.folder}"
+        writing.replace_rows(transaction, table, self.address, request, folder)
+        return self._send(transaction)
+
+    def _send(self, transaction: Transaction) -> str:
+        try:
+            snapshot = transaction.commit_transaction().current_snapshot()
+        except (
+            exceptions.CommitFailedException,
+            exceptions.ValidationException,
+            exceptions.TableAlreadyExistsError,
+        ) as error:
+            raise HeadMovedError from error
+        except RuntimeProviderError:
+            raise
+        except Exception as error:
+            raise AnswerLostError from error
+        assert snapshot is not None
+        return str(snapshot.snapshot_id)
+
+    @cached_property
+    def _catalog(self) -> Catalog:
+        catalog = connection.connect(self.address)
+        weakref.finalize(self, catalog.close)
+        return catalog
+
+    def _find_table(self) -> Table | None:
+        try:
+            return self._catalog.load_table(self.address.name)
+        except (exceptions.NoSuchTableError, exceptions.NoSuchNamespaceError):
+            return None
+
+    def _locate(self, table: Table | None) -> str:
+        if table is None:
+            return f"{self._find_new_location()}/data"
+        chosen = table.properties.get(TableProperties.WRITE_DATA_PATH)
+        return chosen.rstrip("/") if chosen else f"{table.location().rstrip('/')}/data"
+
+    def _find_new_location(self) -> str:
+        try:
+            staged = self._catalog.create_table_transaction(self.address.name, Schema())
+        except exceptions.NoSuchNamespaceError:
+            warehouse = self.address.properties.get("warehouse")
+            if warehouse is None:
+                message = "its namespace is not there, and the datasource has no path_prefix or option warehouse"
+                raise self.address.make_error("OUTPUT_002", message, "make the namespace in the catalog") from None
+            return f"{warehouse.rstrip('/')}/{self.address.name.replace('.', '/')}"
+        return str(staged._table.location()).rstrip("/")

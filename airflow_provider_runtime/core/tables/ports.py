@@ -1,0 +1,119 @@
+"""What the two formats have in common: where a table is, what a pinned version holds, and what can be asked of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError, get_error_class
+from spark_jobs.contract.codes import Code
+
+if TYPE_CHECKING:
+    from airflow_provider_runtime.core.tables.committing import CommitRequest, Committed
+
+Format = Literal["iceberg", "delta"]
+
+
+@dataclass(frozen=True, slots=True)
+class TableAddress:
+    """Which table is meant, and how its catalog or store is reached."""
+
+    format: Format
+    name: str
+    """Iceberg: namespace and name, with dots. Delta: the URI of the table's folder."""
+    display: str
+    """How the table is shown to people; never holds a secret."""
+    catalog: str = ""
+    """Iceberg: name of the catalog."""
+    properties: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Options and credentials together: properties of the Iceberg catalog, storage options of Delta."""
+
+    def make_error(self, code: Code, message: str, hint: str | None = None) -> RuntimeProviderError:
+        """Return an error about this table."""
+        return get_error_class(code)(Problem(code, f"table {self.display}: {message}", hint))
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """A column; types are spelled as Spark SQL spells them."""
+
+    name: str
+    type: str
+    nullable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A Parquet file of a version."""
+
+    uri: str
+    size: int
+    rows: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileGroup:
+    """Files that are read the same way."""
+
+    files: tuple[TableFile, ...]
+    names: Mapping[str, str | None] = field(default_factory=dict)
+    """Columns that have another name in these files, or (None) are not in them."""
+    constants: Mapping[str, str | None] = field(default_factory=dict)
+    """Columns whose value is the same in all rows and stands beside the files, as text or NULL."""
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedTable:
+    """A version of a table, as the files that hold its rows (or those of the rows that were asked for)."""
+
+    version: str | None
+    """Snapshot id or version; None for a table to which nothing was ever written."""
+    columns: tuple[TableColumn, ...]
+    groups: tuple[FileGroup, ...]
+
+    @property
+    def files(self) -> tuple[TableFile, ...]:
+        """All files, of all groups."""
+        return tuple(file for group in self.groups for file in group.files)
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of which files these are: other commits to the table leave it as it is."""
+        lines = sorted(f"{file.uri}\0{file.size}" for file in self.files)
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class RowFilter:
+    """Which rows are wanted: files that cannot hold any are left out, others may hold further rows."""
+
+    period_column: str | None = None
+    period: str | None = None
+    from_column: str | None = None
+    to_column: str | None = None
+    as_of: date | None = None
+
+
+class VersionedTable(Protocol):
+    """A table of either format."""
+
+    def find_version(self) -> str | None:
+        """Return the current snapshot id or version; None when there is no table, or nothing in it."""
+
+    def find_pin(self, version: str | None = None, rows: RowFilter | None = None) -> PinnedTable | None:
+        """Return the files of a version, by default the current one; None when there is no table."""
+
+    def find_location(self) -> str:
+        """Return the folder below which an output's files are written, for a new table too."""
+
+    def check_output(self, request: CommitRequest) -> None:
+        """Raise OUTPUT_002 for what the table has against these columns; its files are not looked at."""
+
+    def commit(self, request: CommitRequest) -> Committed:
+        """Let an attempt's files take the place of the rows that they replace, in one step."""
+
+    def discard(self, folder: str) -> None:
+        """Remove the files of an attempt that was not committed."""

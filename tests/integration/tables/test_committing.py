@@ -1,0 +1,315 @@
+"""How an output enters a table of either format."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from airflow_provider_runtime.core.errors import InfrastructureError, RuntimeProviderError
+from airflow_provider_runtime.core.tables import TableColumn
+from airflow_provider_runtime.core.tables.committing import AnswerLostError
+from tests.integration.tables.kit import LEDGER, TableKit, lines, with_base
+
+
+def test_first_commit_makes_the_table(kit: TableKit) -> None:
+    version = kit.publish(lines("2026-01", "1.00", "2.00"))
+    assert kit.read() == lines("2026-01", "1.00", "2.00")
+    assert kit.open().find_version() == version
+
+
+def test_period_is_replaced_in_one_version_and_others_stay(kit: TableKit) -> None:
+    first = kit.publish(lines("2026-01", "1.00"))
+    second = kit.publish(lines("2026-02", "2.00"), period="2026-02")
+    third = kit.publish(lines("2026-01", "7.00", "8.00"), token=2)
+    assert [str(row["amount"]) for row in kit.read()] == ["7.00", "8.00", "2.00"]
+    assert kit.read(first) == lines("2026-01", "1.00")
+    assert len(kit.read(second)) == 2
+    assert len({first, second, third}) == 3
+    assert _count_versions(kit) == 3
+
+
+def test_empty_output_removes_the_period(kit: TableKit) -> None:
+    kit.publish(lines("2026-01", "1.00"))
+    kit.publish(lines("2026-02", "2.00"), period="2026-02")
+    kit.publish([], token=2)
+    assert kit.read() == lines("2026-02", "2.00")
+
+
+def test_overwrite_replaces_the_whole_table(kit: TableKit) -> None:
+    kit.publish(lines("2026-01", "1.00"))
+    kit.publish(lines("2026-02", "2.00"), period="2026-02")
+    kit.publish(lines("2026-03", "3.00"), period="2026-03", periods=())
+    assert kit.read() == lines("2026-03", "3.00")
+
+
+def test_new_column_is_added_and_older_rows_have_none(kit: TableKit) -> None:
+    kit.publish(lines("2026-01", "1.00"))
+    rows = [{**row, "note": "new"} for row in lines("2026-02", "2.00")]
+    kit.publish(rows, period="2026-02", columns=[*LEDGER, TableColumn("note", "string")])
+    assert {row["_period"]: row["note"] for row in kit.read()} == {"2026-01": None, "2026-02": "new"}
+    assert _count_versions(kit) == 2
+
+
+def test_column_that_an_output_lacks_is_null_in_its_rows(kit: TableKit) -> None:
+    rows = [{**row, "note": "old"} for row in lines("2026-01", "1.00")]
+    kit.publish(rows, columns=[*LEDGER, TableColumn("note", "string")])
+    kit.publish(lines("2026-02", "2.00"), period="2026-02")
+    assert {row["_period"]: row["note"] for row in kit.read()} == {"2026-01": "old", "2026-02": None}
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        (TableColumn("amount", "decimal(20,2)"), r"amount is decimal\(18,2\) in the table, not decimal\(20,2\)"),
+        (TableColumn("amount", "string"), r"amount is decimal\(18,2\) in the table, not string"),
+        (TableColumn("Amount", "decimal(18,2)"), "Amount is named amount in the table"),
+    ],
+)
+def test_columns_that_do_not_fit_are_output_002(kit: TableKit, column: TableColumn, said: str) -> None:
+    kit.publish(lines("2026-01", "1.00"))
+    columns = [LEDGER[0], column, LEDGER[2]]
+    request = kit.stage([], token=2, columns=columns)
+    with pytest.raises(RuntimeProviderError, match=said) as caught:
+        kit.open().check_output(request)
+    assert caught.value.code == "OUTPUT_002"
+    with pytest.raises(RuntimeProviderError, match=said):
+        kit.open().commit(request)
+    assert not kit.folder_of(request).exists()
+    assert kit.read() == lines("2026-01", "1.00")
+
+
+def test_rows_of_another_period_are_refused(kit: TableKit) -> None:
+    kit.publish(lines("2026-01", "1.00"))
+    with pytest.raises(RuntimeProviderError, match="belong to another period") as caught:
+        kit.publish([*lines("2026-01", "1.00"), *lines("2026-02", "2.00")], token=2)
+    assert caught.value.code == "OUTPUT_002"
+
+
+def test_periods_that_a_run_brings_along_are_replaced_too(kit: TableKit) -> None:
+    days = ("2026-01", "2026-01-05", "2026-01-06")
+    kit.publish([*lines("2026-01-05", "1.00"), *lines("2026-01-06", "2.00")], periods=days, files=2)
+    kit.publish(lines("2026-02-01", "3.00"), period="2026-02", periods=("2026-02", "2026-02-01"))
+    kit.publish(lines("2026-01-05", "4.00"), token=2, periods=("2026-01", "2026-01-05"))
+    assert {row["_period"]: row["amount"] for row in kit.read()} == {
+        "2026-01-05": Decimal("4.00"),
+        "2026-02-01": Decimal("3.00"),
+    }
+
+
+def test_period_that_others_have_replaced_since_is_theirs(kit: TableKit) -> None:
+    kit.publish(lines("2026-01-05", "1.00"), periods=("2026-01", "2026-01-05"))
+    kit.publish(lines("2026-01-05", "2.00"), project="daily", period="2026-01-05")
+    kit.publish(lines("2026-01", "3.00"), token=2)
+    assert {row["_period"]: row["amount"] for row in kit.read()} == {
+        "2026-01": Decimal("3.00"),
+        "2026-01-05": Decimal("2.00"),
+    }
+
+
+def test_older_attempt_is_refused_and_its_files_are_removed(kit: TableKit) -> None:
+    late = kit.stage(lines("2026-01", "1.00"), token=1)
+    kit.publish(lines("2026-01", "2.00"), token=2)
+    assert not kit.folder_of(late).exists()
+    late = kit.stage(lines("2026-01", "1.00"), token=1)
+    with pytest.raises(RuntimeProviderError, match="attempt 1 was replaced by a newer one 2") as caught:
+        kit.open().commit(late)
+    assert caught.value.code == "RUN_002"
+    assert not kit.folder_of(late).exists()
+    assert kit.read() == lines("2026-01", "2.00")
+
+
+def test_same_rows_of_the_same_snapshot_are_not_committed_twice(kit: TableKit) -> None:
+    first = kit.publish(lines("2026-01", "1.00"), token=1, content="c1")
+    again = kit.stage(lines("2026-01", "1.00"), token=2, content="c1")
+    committed = kit.open().commit(again)
+    assert (committed.version, committed.repeated) == (first, True)
+    assert not kit.folder_of(again).exists()
+    assert kit.read() == lines("2026-01", "1.00")
+    changed = kit.open().commit(kit.stage(lines("2026-01", "5.00"), token=3, content="c2"))
+    assert not changed.repeated
+    assert kit.read() == lines("2026-01", "5.00")
+
+
+def test_rows_are_committed_again_when_others_have_replaced_them(kit: TableKit) -> None:
+    kit.publish(lines("2026-01", "1.00"), content="c1")
+    kit.publish(lines("2026-01", "9.00"), project="other")
+    kit.publish(lines("2026-02", "9.00"), project="other", period="2026-02")
+    committed = kit.open().commit(kit.stage(lines("2026-01", "1.00"), token=2, content="c1"))
+    assert not committed.repeated
+    assert [row["amount"] for row in kit.read() if row["_period"] == "2026-01"] == [Decimal("1.00")]
+
+
+@pytest.mark.parametrize("landed", [True, False])
+def test_lost_answer_is_found_and_not_repeated(kit: TableKit, monkeypatch: Any, landed: bool) -> None:
+    kit.publish(lines("2026-01", "1.00"))
+    table = kit.open()
+    commit_on, sent = type(table).commit_on, []
+
+    def lose_answer(self: Any, head: Any, request: Any) -> str:
+        sent.append(request)
+        if len(sent) > 1:
+            return commit_on(self, head, request)
+        if landed:
+            commit_on(self, head, request)
+        raise AnswerLostError
+
+    monkeypatch.setattr(type(table), "commit_on", lose_answer)
+    request = kit.stage(lines("2026-01", "2.00"), token=2)
+    committed = table.commit(request)
+    assert (committed.repeated, len(sent)) == ((True, 1) if landed else (False, 2))
+    assert kit.read() == lines("2026-01", "2.00")
+    assert kit.folder_of(request).exists()
+    assert _count_versions(kit) == 2
+
+
+def test_answers_that_stay_lost_are_worth_a_retry(kit: TableKit, monkeypatch: Any) -> None:
+    table = kit.open()
+
+    def lose_answer(self: Any, head: Any, request: Any) -> str:
+        raise AnswerLostError
+
+    monkeypatch.setattr(type(table), "commit_on", lose_answer)
+    request = kit.stage(lines("2026-01", "2.00"), token=2)
+    with pytest.raises(InfrastructureError):
+        table.commit(request)
+    assert kit.folder_of(request).exists()
+    monkeypatch.undo()
+    assert not kit.open().commit(request).repeated
+
+
+def test_commits_about_other_periods_are_no_conflict(kit: TableKit) -> None:
+    base = kit.publish(lines("2026-01", "1.00"))
+    request = with_base(kit.stage(lines("2026-01", "2.00"), token=2), base)
+    kit.publish(lines("2026-02", "3.00"), project="other", period="2026-02")
+    kit.open().commit(request)
+    assert {row["_period"]: row["amount"] for row in kit.read()} == {
+        "2026-01": Decimal("2.00"),
+        "2026-02": Decimal("3.00"),
+    }
+
+
+@pytest.mark.parametrize("periods", [("2026-01",), ()], ids=["same period", "whole table"])
+def test_commit_of_others_about_the_same_rows_is_run_002(kit: TableKit, periods: tuple[str, ...]) -> None:
+    base = kit.publish(lines("2026-01", "1.00"))
+    request = with_base(kit.stage(lines("2026-01", "2.00"), token=2), base)
+    kit.publish(lines("2026-01", "3.00"), project="other", periods=periods)
+    with pytest.raises(RuntimeProviderError, match="project other for period 2026-01 has replaced rows") as caught:
+        kit.open().commit(request)
+    assert caught.value.code == "RUN_002"
+    assert kit.read() == lines("2026-01", "3.00")
+
+
+def test_table_that_appeared_meanwhile_is_looked_at(kit: TableKit) -> None:
+    request = with_base(kit.stage(lines("2026-01", "2.00")), None)
+    kit.publish(lines("2026-02", "3.00"), project="other", period="2026-02")
+    kit.open().commit(request)
+    assert len(kit.read()) == 2
+    request = with_base(kit.stage(lines("2026-03", "2.00"), period="2026-03"), None)
+    kit.publish(lines("2026-03", "3.00"), project="other", period="2026-03")
+    with pytest.raises(RuntimeProviderError, match="has replaced rows of period 2026-03"):
+        kit.open().commit(request)
+
+
+def test_rows_that_a_stranger_adds_are_a_conflict_in_the_same_period_only(kit: TableKit) -> None:
+    base = kit.publish(lines("2026-01", "1.00"))
+    first = with_base(kit.stage(lines("2026-01", "2.00"), token=2), base)
+    second = with_base(kit.stage(lines("2026-02", "2.00"), period="2026-02"), base)
+    append_as_stranger(kit, lines("2026-01", "5.00"))
+    with pytest.raises(RuntimeProviderError, match="another writer has replaced rows of period 2026-01") as caught:
+        kit.open().commit(first)
+    assert caught.value.code == "RUN_002"
+    kit.open().commit(second)
+    assert len(kit.read()) == 3
+
+
+def test_compaction_is_no_conflict(kit: TableKit) -> None:
+    if kit.format == "iceberg":
+        pytest.skip("pyiceberg does not compact")
+    from deltalake import DeltaTable
+
+    base = kit.publish(lines("2026-01", "1.00", "2.00"), files=2)
+    request = with_base(kit.stage(lines("2026-01", "3.00"), token=2), base)
+    DeltaTable(str(kit.root / kit.name)).optimize.compact()
+    kit.open().commit(request)
+    assert kit.read() == lines("2026-01", "3.00")
+
+
+def test_history_that_is_gone_is_run_002(kit: TableKit) -> None:
+    kit.publish(lines("2026-01", "1.00"))
+    request = with_base(kit.stage(lines("2026-01", "2.00"), token=2), "99999")
+    with pytest.raises(RuntimeProviderError, match="its history since version 99999 is gone") as caught:
+        kit.open().commit(request)
+    assert caught.value.code == "RUN_002"
+
+
+def test_unpartitioned_table_is_replaced_by_period_where_files_allow_it(kit: TableKit) -> None:
+    kit.publish(lines("2026-01", "1.00"), periods=())
+    if kit.format == "delta":
+        with (
+            pytest.raises(RuntimeProviderError, match="use a table that is partitioned")
+            if False
+            else pytest.raises(RuntimeProviderError, match="it is partitioned by nothing")
+        ):
+            kit.publish(lines("2026-01", "2.00"), token=2)
+        return
+    append_as_stranger(kit, lines("2026-02", "2.00"))
+    kit.publish(lines("2026-01", "3.00"), token=2)
+    assert {row["_period"]: row["amount"] for row in kit.read()} == {
+        "2026-01": Decimal("3.00"),
+        "2026-02": Decimal("2.00"),
+    }
+    append_as_stranger(kit, [*lines("2026-01", "4.00"), *lines("2026-02", "4.00")])
+    with pytest.raises(RuntimeProviderError, match="hold rows of other periods too") as caught:
+        kit.publish(lines("2026-01", "5.00"), token=3)
+    assert caught.value.code == "OUTPUT_002"
+
+
+def test_table_without_period_column_is_only_overwritten(kit: TableKit) -> None:
+    kit.publish([{"account": "A0"}], columns=LEDGER[:1], periods=())
+    with pytest.raises(RuntimeProviderError) as caught:
+        kit.publish(lines("2026-01", "1.00"), token=2)
+    assert caught.value.code == "OUTPUT_002"
+    kit.publish([{"account": "A1"}], columns=LEDGER[:1], periods=(), token=3)
+    assert kit.read() == [{"account": "A1"}]
+
+
+def test_committed_files_are_never_removed(kit: TableKit) -> None:
+    first = kit.stage(lines("2026-01", "1.00"), token=1)
+    version = kit.open().commit(first).version
+    abandoned = kit.stage(lines("2026-01", "6.00"), token=2)
+    kit.publish(lines("2026-01", "2.00"), token=3)
+    assert kit.folder_of(first).exists()
+    assert not kit.folder_of(abandoned).exists()
+    assert kit.read(version) == lines("2026-01", "1.00")
+
+
+def test_run_key_of_the_history_names_project_period_snapshot_and_token(kit: TableKit) -> None:
+    request = kit.stage(lines("2026-01", "1.00"), token=7)
+    kit.open().commit(request)
+    (change,) = kit.open().read_head().list_changes()  # type: ignore[attr-defined]
+    assert change.note == replace(request.note)
+
+
+def append_as_stranger(kit: TableKit, rows: list[dict[str, Any]]) -> None:
+    """Append rows by the format's own library."""
+    import pyarrow as pa
+
+    data = pa.Table.from_pylist(
+        rows, schema=pa.schema([("account", pa.string()), ("amount", pa.decimal128(18, 2)), ("_period", pa.string())])
+    )
+    if kit.format == "delta":
+        from deltalake import write_deltalake
+
+        write_deltalake(str(kit.root / kit.name), data, mode="append")
+        return
+    from pyiceberg.catalog import load_catalog
+
+    with load_catalog("lake", **kit.address.properties) as catalog:
+        catalog.load_table(kit.address.name).append(data)
+
+
+def _count_versions(kit: TableKit) -> int:
+    return len(kit.open().read_head().list_changes())  # type: ignore[attr-defined]

@@ -1,0 +1,188 @@
+"""Readers of a table never see a mixture, whatever writers do and however they die."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.tables.kit import TableKit
+from tests.integration.tables.writer import ROWS
+
+HERE = Path(__file__).parent
+Slice = tuple[str, str]
+
+
+def read_with_library(kit: TableKit) -> list[tuple[str, str, str]]:
+    return [(row["_period"], row["account"].split("-")[0], str(row["amount"])) for row in kit.read()]
+
+
+def read_with_duckdb(kit: TableKit) -> list[tuple[str, str, str]]:
+    import duckdb
+
+    with duckdb.connect() as connection:
+        if kit.format == "delta":
+            from deltalake import DeltaTable
+
+            connection.register("ledger", DeltaTable(str(kit.root / kit.name)).to_pyarrow_dataset())
+        else:
+            from pyiceberg.catalog import load_catalog
+
+            with load_catalog("lake", **kit.address.properties) as catalog:
+                connection.register("ledger", catalog.load_table(kit.address.name).scan().to_arrow())
+        sql = "SELECT _period, split_part(account, '-', 1), CAST(amount AS VARCHAR) FROM ledger"
+        return connection.execute(sql).fetchall()
+
+
+def read_pinned_files(kit: TableKit) -> list[tuple[str, str, str]]:
+    import pyarrow.parquet as pq
+
+    pinned = kit.open().find_pin()
+    assert pinned is not None
+    rows = [row for file in pinned.files for row in pq.ParquetFile(file.uri.removeprefix("file://")).read().to_pylist()]
+    return [(row["_period"], row["account"].split("-")[0], str(row["amount"])) for row in rows]
+
+
+READERS: tuple[Callable[[TableKit], list[tuple[str, str, str]]], ...] = (
+    read_with_library,
+    read_with_duckdb,
+    read_pinned_files,
+)
+
+
+def find_mixture(rows: list[tuple[str, str, str]]) -> str | None:
+    """Return what is wrong with what a reader has seen: a period is one replacement, whole."""
+    amounts: dict[str, Counter[tuple[str, str]]] = {}
+    for period, project, amount in rows:
+        amounts.setdefault(period, Counter())[project, amount] += 1
+    for period, seen in amounts.items():
+        if len(seen) != 1 or next(iter(seen.values())) != ROWS:
+            return f"{period}: {dict(seen)}"
+    return None
+
+
+class Watch:
+    """Readers that poll a table and keep what they find wrong."""
+
+    def __init__(self, kit: TableKit) -> None:
+        self.kit = kit
+        self.reads = 0
+        self.mixtures: list[str] = []
+        self.failures: list[BaseException] = []
+        self._over = threading.Event()
+
+    @contextmanager
+    def polling(self) -> Iterator[None]:
+        threads = [threading.Thread(target=self._poll, args=(reader,)) for reader in READERS]
+        for thread in threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            self._over.set()
+            for thread in threads:
+                thread.join()
+
+    def _poll(self, reader: Callable[[TableKit], Any]) -> None:
+        while not self._over.is_set():
+            try:
+                found = find_mixture(reader(self.kit))
+            except BaseException as error:
+                self.failures.append(error)
+                return
+            self.reads += 1
+            if found is not None:
+                self.mixtures.append(found)
+
+
+class Writers:
+    """Processes that replace rows, are killed and started again, until enough commits are there."""
+
+    def __init__(self, kit: TableKit, jobs: list[tuple[str, ...]], seed: int) -> None:
+        self.kit = kit
+        self.jobs = jobs
+        self.random = random.Random(seed)
+        self.answers: Counter[str] = Counter()
+        self.kills = 0
+
+    def run(self, commits: int) -> None:
+        while self.answers["committed"] < commits:
+            # Half of them die somewhere in their second to sixth replacement.
+            lives = [(self.random.choice([None, self.random.randrange(1, 6)]), self.random.random()) for _ in self.jobs]
+            threads = [
+                threading.Thread(target=self._live, args=(job, *life))
+                for job, life in zip(self.jobs, lives, strict=True)
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+
+    def _live(self, job: tuple[str, ...], lines: int | None, share: float) -> None:
+        process = self._start(job)
+        assert process.stdout is not None
+        begun = time.monotonic()
+        for number, line in enumerate(process.stdout, start=1):
+            self.answers[line.split()[0]] += 1
+            if number == lines:
+                time.sleep(share * (time.monotonic() - begun) / 2)
+                process.kill()
+                self.kills += 1
+            begun = time.monotonic()
+        assert process.wait() in (0, -9)
+        process.stdout.close()
+
+    def _start(self, job: tuple[str, ...]) -> subprocess.Popen[str]:
+        command = [sys.executable, str(HERE / "writer.py"), self.kit.format, str(self.kit.root), *job]
+        environment = {**os.environ, "PYTHONPATH": str(HERE.parents[2])}
+        return subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, cwd=HERE.parents[2]
+        )
+
+
+def _replace_under_watch(kit: TableKit, jobs: list[tuple[str, ...]], commits: int, seed: int) -> None:
+    rows = [{"account": "start-1", "amount": 0, "_period": "2026-01"}] * ROWS
+    kit.publish(rows, project="start")
+    watch, writers = Watch(kit), Writers(kit, jobs, seed)
+    with watch.polling():
+        writers.run(commits)
+    assert watch.failures == []
+    assert watch.mixtures == []
+    assert watch.reads > 10
+    kit.publish(rows, project="left", token=2**62, periods=() if len(jobs) == 2 else None)
+    assert list_abandoned(kit, "left", "2026-01") == []
+    print(f"{kit.format}: {dict(writers.answers)}, {writers.kills} kills, {watch.reads} reads")
+
+
+BY_PERIOD = [("left", "2026-01", "8"), ("right", "2026-01", "8"), ("other", "2026-02", "8")]
+WHOLE = [("left", "2026-01", "8", "overwrite"), ("right", "2026-01", "8", "overwrite")]
+
+
+def list_abandoned(kit: TableKit, project: str, period: str) -> list[Path]:
+    """Return the folders of a run's attempts that were never committed."""
+    run = kit.folder_of(kit.stage([], project=project, period=period, token=2**62 + 1)).parent
+    marks = [path.parent for path in run.glob("*/_uncommitted")]
+    return [folder for folder in marks if f"{2**62 + 1}" not in folder.name]
+
+
+@pytest.mark.parametrize("jobs", [BY_PERIOD, WHOLE], ids=["period", "overwrite"])
+@pytest.mark.timeout(300)
+def test_readers_never_see_a_mixture(kit: TableKit, jobs: list[tuple[str, ...]]) -> None:
+    _replace_under_watch(kit, jobs, commits=15, seed=1)
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("jobs", [BY_PERIOD, WHOLE], ids=["period", "overwrite"])
+@pytest.mark.timeout(3600)
+def test_readers_never_see_a_mixture_in_a_thousand_replacements(kit: TableKit, jobs: list[tuple[str, ...]]) -> None:
+    _replace_under_watch(kit, jobs, commits=500, seed=2)
