@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 def read_credential(reference: str) -> str:
     """Return the secret that `env://VARIABLE` or `airflow://CONN_ID` stands for."""
@@ -13,3 +15,14 @@ def read_credential(reference: str) -> str:
     from airflow_provider_runtime.hooks.credentials import read_secret
 
     return read_secret(reference)
+
+
+def read_properties(reference: str) -> Mapping[str, str]:
+    """Return what the credential of a table's catalog or store stands for."""
+    if not reference.startswith("airflow://"):
+        from airflow_provider_runtime.core.tables.addresses import read_env_properties
+
+        return read_env_properties(reference)
+    from airflow_provider_runtime.hooks import credentials
+
+    return credentials.read_properties(reference)

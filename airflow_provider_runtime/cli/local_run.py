@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_runtime.cli.credentials import read_properties
 from airflow_provider_runtime.cli.people import find_user
 from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError
 from airflow_provider_runtime.core.planning.resolve.locations import make_uri
@@ -118,7 +119,13 @@ class LocalRunner:
 
     def _make_execution(self, snapshot: Snapshot, snapshot_uri: str) -> Execution:
         return Execution(
-            self.registry, snapshot, snapshot_uri, self.allow_closed, who=find_user(), keep_seconds=self.keep_seconds
+            self.registry,
+            snapshot,
+            snapshot_uri,
+            self.allow_closed,
+            who=find_user(),
+            keep_seconds=self.keep_seconds,
+            read_properties=read_properties,
         )
 
     def _finish(self, execution: Execution, job: LocalJob) -> RunResult:

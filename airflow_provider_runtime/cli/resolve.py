@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from airflow_provider_runtime.cli.credentials import read_credential
+from airflow_provider_runtime.cli.credentials import read_credential, read_properties
 from airflow_provider_runtime.cli.options import catalog_option, project_option, registry_option
 from airflow_provider_runtime.cli.parameters import Day, Moment
 from airflow_provider_runtime.cli.registries import SLICES, choose_registry
@@ -75,6 +75,7 @@ def command(
             registry=opened,
             read_credential=read_credential,
             warn=warnings.append,
+            read_properties=read_properties,
         )
     finally:
         opened.close()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from airflow_provider_runtime.cli.credentials import read_credential
+from airflow_provider_runtime.cli.credentials import read_credential, read_properties
 from airflow_provider_runtime.cli.options import catalog_option, project_option, registry_option, spark_options
 from airflow_provider_runtime.cli.parameters import Day, Moment
 from airflow_provider_runtime.cli.registries import SLICES, SNAPSHOTS, choose_registry
@@ -195,7 +195,15 @@ def _resolve(catalog: LoadResult, request: RunRequest, period: str, registry: Re
         slice_store=str(request.state / SLICES),
         allow_closed=request.allow_closed,
     )
-    return build_snapshot(catalog, request.project, period, options, registry=registry, read_credential=read_credential)
+    return build_snapshot(
+        catalog,
+        request.project,
+        period,
+        options,
+        registry=registry,
+        read_credential=read_credential,
+        read_properties=read_properties,
+    )
 
 
 def _load(catalog: Path, project: str) -> LoadResult:

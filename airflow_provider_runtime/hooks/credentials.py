@@ -38,6 +38,21 @@ def read_airflow_credential(reference: str) -> str:
     return json.dumps(_read_connection(reference))
 
 
+def read_properties(reference: str) -> dict[str, str]:
+    """Return what the credential of a table's catalog or store stands for: user, password and further properties."""
+    if reference.startswith(ENV_PREFIX):
+        from airflow_provider_runtime.core.tables.addresses import read_env_properties
+
+        return read_env_properties(reference)
+    values = _read_connection(reference)
+    connection = BaseHook.get_connection(reference.removeprefix(AIRFLOW_PREFIX))
+    if connection.conn_type == "iceberg" and connection.host:
+        # The provider for Iceberg keeps the address of a REST catalog there, and a client's id and secret as its login.
+        values.setdefault("uri", connection.host)
+        values.setdefault("type", "rest")
+    return values
+
+
 def read_secret(reference: str) -> str:
     """Return the secret that a resolver's `auth` stands for: a variable, or a connection's login and password."""
     if reference.startswith(ENV_PREFIX):

@@ -14,7 +14,7 @@ from airflow.sdk.exceptions import AirflowRescheduleException
 from airflow_provider_runtime.core.errors import PeriodError, Problem, get_error_class
 from airflow_provider_runtime.core.rendering import render_problem
 from airflow_provider_runtime.failures import translate_errors
-from airflow_provider_runtime.hooks.credentials import read_secret
+from airflow_provider_runtime.hooks.credentials import read_properties, read_secret
 from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID, RuntimeHook
 from airflow_provider_runtime.operators.links import SnapshotLink
 from airflow_provider_runtime.operators.period_choice import choose_period, read_day
@@ -164,6 +164,7 @@ class ResolveOperator(BaseOperator):
             registry=registry,
             read_credential=read_secret,
             warn=lambda warning: self.log.warning("%s", render_problem(warning)),
+            read_properties=read_properties,
         )
 
     def _await_previous(

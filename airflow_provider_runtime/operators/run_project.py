@@ -89,6 +89,7 @@ class RunProjectOperator(SparkJobOperator):
     def _prepare(self, context: Context, hook: RuntimeHook) -> Execution:
         from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
         from airflow_provider_runtime.core.runs.execution import Execution
+        from airflow_provider_runtime.hooks.credentials import read_properties
 
         pins = self._read_pins(context)
         self.snapshot_uri, digest = str(pins["snapshot_uri"]), str(pins["snapshot_sha256"])
@@ -104,6 +105,7 @@ class RunProjectOperator(SparkJobOperator):
             invocation="/".join(str(part) for part in place),
             who=str(getattr(run, "triggering_user_name", None) or self.owner),
             durable=self.is_durable,
+            read_properties=read_properties,
         )
 
     def _read_pins(self, context: Context) -> Mapping[str, Any]:

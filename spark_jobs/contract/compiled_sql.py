@@ -31,6 +31,9 @@ _DEEPEST_BRACKETS = 2000
 _ALIAS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LITERALS = frozenset({"date", "timestamp_ltz"})
 _NO_TABLE_NAME = re.compile(r"[()'\";`\[\]\\,*\s]|--")
+_TABLE_TYPE = re.compile(r"[a-z_]{1,20}|decimal\([0-9]{1,2},[0-9]{1,2}\)")
+"""Columns of tables may be of any plain type, those that no dataset declares included."""
+TABLE_FORMATS = ("iceberg", "delta")
 _NO_FORMATS_OF_FILES = frozenset({"jdbc", "kafka", "socket"})
 _SERVER = re.compile(rf"jdbc:(?:{'|'.join(DATABASES)}):", re.IGNORECASE)
 _DIRECTORY = re.compile(r"\b(?:ldaps?|rmi|iiop|corbaname|jndi|java):", re.IGNORECASE)
@@ -63,6 +66,10 @@ def check_plan(plan: Plan) -> None:
     for sql in _list_sql(plan):
         if (reason := find_foreign_part(sql)) is not None:
             raise UnsafePlanError(f"it holds SQL that no expression compiles to: {shorten(reason, 80)}")
+    for location in _list_locations(plan):
+        for column in location.schema:
+            if not _TABLE_TYPE.fullmatch(column.type):
+                raise UnsafePlanError(f"it holds an unknown type: {shorten(column.type, 80)}")
     for name in _list_types(plan):
         if not _TYPE.fullmatch(name):
             raise UnsafePlanError(f"it holds an unknown type: {shorten(name, 80)}")
@@ -101,6 +108,8 @@ def _is_format(place: Location | Destination) -> bool:
     name, lower = place.format, place.format.lower()
     if not (name.isascii() and name.isalnum()) or (lower in KNOWN_FORMATS and name != lower):
         return False
+    if place.kind == "table":
+        return name in TABLE_FORMATS
     return place.kind == name or (place.kind == "files" and lower not in _NO_FORMATS_OF_FILES)
 
 

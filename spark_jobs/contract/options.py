@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 CODE_IN_OPTION = re.compile(
     r"^(?:prepare)?query$|init(?:statement|sql)|dbtable|createtable|factory|class|interceptor|deserializ|callback"
-    r"|verifier|plugin|provider$|failover\.proxy\.provider|logger|(?<!de)script|jaas|^init$|^hint$|[._]impl$|codecs$|signer"
+    r"|verifier|plugin|provider$|failover\.proxy\.provider|logger|(?<!de)script|jaas|^init$|^hint$|[-._]impl$|codecs$|signer"
     r"|^parquet\.read\.filter$|jndi|inifile|initfile|infile|trace(?:file|dir)|propertiestransform|eventhandler"
     r"|balancestrategy|exceptionchecker|browser|load_?extension",
     re.IGNORECASE,
@@ -34,7 +34,7 @@ PLACE_OF_FILES = re.compile(
     re.IGNORECASE,
 )
 
-KNOWN_FORMATS = ("parquet", "csv", "json", "orc", "jdbc")
+KNOWN_FORMATS = ("parquet", "csv", "json", "orc", "jdbc", "iceberg", "delta")
 """Formats that Spark takes in any case, and that are told apart by their small letters here."""
 # Hadoop takes this for a path too, and a session may have a setting of its own.
 PLAIN_NAMES: Mapping[str, str] = {"mapreduce.output.basename": "part"}

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from spark_jobs.contract.addresses import unescape_pattern
 from spark_jobs.contract.checks import Check
-from spark_jobs.contract.documents import Between
+from spark_jobs.contract.documents import Between, Matching
 
 MAX_SEQ = 2**31 - 1
 MAX_VERSION = 2**31 - 1
@@ -47,9 +47,9 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where rows are: files, a table over JDBC, or rows written out."""
+    """Where rows are: files, a table over JDBC, a pinned version of an Iceberg or Delta table, or rows written out."""
 
-    kind: Literal["files", "jdbc", "memory"]
+    kind: Literal["files", "jdbc", "table", "memory"]
     format: str = ""
     uri: str = ""
     table: str | None = None
@@ -62,6 +62,23 @@ class Location:
     """For memory: names of the values of a row, as a file's header would give them."""
     rows: tuple[tuple[str | None, ...], ...] = ()
     """For memory: one text (or NULL) for each of `columns`."""
+    version: str | None = None
+    """For a table: the snapshot id or version that is read."""
+    files: tuple[str, ...] = ()
+    """For a table: the Parquet files of this version, as paths below `uri`."""
+    file_list: Annotated[str, Matching("[0-9a-f]{64}")] | None = None
+    """For a table with very many files: digest of their list, which lies beside the snapshot as `<digest>.files`."""
+    schema: tuple[Column, ...] = ()
+    """For a table: its columns, as they are called and typed in this version."""
+    names: Mapping[str, str | None] = field(default_factory=dict)
+    """For a table: columns that have another name in these files, or (None) are not in them."""
+    constants: Mapping[str, str | None] = field(default_factory=dict)
+    """For a table: columns whose one value for all these files stands in its metadata, as text or NULL."""
+
+    @property
+    def holds_parquet(self) -> bool:
+        """Whether rows are read from Parquet files."""
+        return self.kind == "table" or (self.kind == "files" and self.format == "parquet")
 
     @property
     def shown_uri(self) -> str:
@@ -276,11 +293,12 @@ class DeleteOperation(Operation):
 class Destination:
     """Where an output goes."""
 
-    kind: Literal["files", "jdbc"]
+    kind: Literal["files", "jdbc", "table"]
     format: str
     display: str
     """How the destination is shown to people; never holds a secret."""
     uri: str = ""
+    """Folder; of a table, the one below which its data files are written."""
     table: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     credential_ref: str | None = None
@@ -402,10 +420,13 @@ class Plan:
         return tuple(operation for operation in self.operations if isinstance(operation, OutputOperation))
 
     def list_credential_refs(self) -> list[str]:
-        """Return every reference to credentials, each once."""
+        """Return every reference to credentials that the job needs, each once.
+
+        Catalogs of tables are asked by planning and by the submitting process; the job reads and writes plain files.
+        """
         locations = [location for table in self.tables.values() for location in table.locations]
         places: list[Location | Destination] = [*locations, *(output.destination for output in self.outputs)]
-        return sorted({place.credential_ref for place in places if place.credential_ref})
+        return sorted({place.credential_ref for place in places if place.credential_ref and place.kind != "table"})
 
 
 def name_table(table: Table) -> str:

@@ -54,6 +54,25 @@ class StagedReport:
 
 
 @dataclass(frozen=True, slots=True)
+class TableReport:
+    """Files that a job has written for a table, which the submitting process commits."""
+
+    folder: str
+    """Folder of the attempt, below the destination."""
+    files: tuple[str, ...]
+    """Their paths below the folder."""
+    periods: tuple[str, ...] = ()
+    """Periods whose rows they replace; none: the whole table."""
+    content: Annotated[str, Matching("[0-9a-f]{64}")] | None = None
+    """Digest of the files without footers; None where nobody can tell."""
+    version: str | None = None
+    """Snapshot id or version of the commit, once it is there."""
+    base: str | None = None
+    """Of rows that wait for a decision: the version at which the table stood when the attempt began."""
+    has_base: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class OutputReport:
     """What an output published, or has staged."""
 
@@ -64,6 +83,7 @@ class OutputReport:
     registered_dataset: str | None = None
     slice: SliceReport | None = None
     staged: StagedReport | None = None
+    table: TableReport | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,8 @@ class DatasetPin:
     resolver_id: str
     resolver_version: int
     resolver_source: str
+    table_version: str | None = None
+    """Snapshot id or version, of an Iceberg or Delta table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +112,8 @@ class ResolverSnapshot:
     resolver_id: str
     resolver_version: int
     resolver_source: str
+    table_version: str | None = None
+    """Snapshot id or version of the input, when it is an Iceberg or Delta table."""
     join_datasets: tuple[JoinPin, ...]
     append_datasets: tuple[AppendPin, ...]
     lookup_datasets: tuple[LookupPin, ...]

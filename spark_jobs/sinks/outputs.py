@@ -49,7 +49,7 @@ DATABASE_SAYS = re.compile(r"(?:SQL\w*Exception|BatchUpdateException): ([^\n]+)"
 
 
 @dataclass(frozen=True, slots=True)
-class _SliceFolder:
+class SliceFolder:
     """The folder that keeps an output as a slice of a registered dataset: hidden while it fills."""
 
     storage: Storage
@@ -166,7 +166,7 @@ class Output:
             if not (self.resumes and self.slice.storage.exists(self.slice.uri)):
                 if self.staged.uri != self.slice.hidden_uri:
                     self.slice.storage.delete(self.slice.hidden_uri)
-                    self._copy_slice(self.staged, self.slice)
+                    self.copy_slice(self.staged, self.slice)
                 self.slice.storage.move(self.slice.hidden_uri, self.slice.uri)
             self._slice_content = digest_rows(self.slice.storage, self.slice.uri)
 
@@ -260,16 +260,16 @@ class Output:
             error.code, error.message, hint=error.hint, mark=self.operation.mark, newest_token=error.newest_token
         )
 
-    def _make_slice(self) -> _SliceFolder | None:
+    def _make_slice(self) -> SliceFolder | None:
         kept = self.operation.slice
         if kept is None:
             return None
         attempt = self.attempt
         name = f"{attempt.token}-{attempt.digest[:12]}-{self.operation.seq}-{attempt.nonce}"
         folder = join_uri(kept.uri_prefix, attempt.period)
-        return _SliceFolder(open_storage(folder, self.spark), join_uri(folder, f".{name}"), join_uri(folder, name))
+        return SliceFolder(open_storage(folder, self.spark), join_uri(folder, f".{name}"), join_uri(folder, name))
 
-    def _copy_slice(self, staged: StagedFiles, kept: _SliceFolder) -> None:
+    def copy_slice(self, staged: StagedFiles, kept: SliceFolder) -> None:
         """Copy the staged files, or write them again where they are in another file system."""
         if not (is_local(staged.uri) and is_local(kept.uri)):
             StagedFiles(self.spark, kept.storage, kept.hidden_uri, PARQUET).add(self.read_staged(staged))
@@ -418,7 +418,7 @@ class JdbcTableOutput(Output):
     ) -> None:
         super().__init__(spark, snapshot, operation, attempt, is_checked=is_checked)
         ref = operation.destination.credential_ref
-        periods = _list_periods(snapshot)
+        periods = list_periods(snapshot)
         target = JdbcTarget(spark, operation, attempt, periods, lambda: read_credentials(ref))
         self._table = JdbcOutput(target)
         self.staged = self.stage_slice()
@@ -492,7 +492,7 @@ class JdbcTableOutput(Output):
         self._table.abandon()
 
 
-def _list_periods(snapshot: Snapshot) -> tuple[str, ...]:
+def list_periods(snapshot: Snapshot) -> tuple[str, ...]:
     """Return the run's period, and those that its input was read for instead, whose rows keep their own."""
     table = snapshot.input_table
     if table.temporal.mode != "period":

@@ -54,6 +54,8 @@ class StagedFiles:
     uri: str
     format: str
     options: Mapping[str, str] = field(default_factory=dict)
+    partition_by: tuple[str, ...] = ()
+    """Columns that stand in the names of folders, and not in the files."""
     rows: int = 0
     _rows_of: dict[str, int] = field(default_factory=dict)
 
@@ -61,11 +63,11 @@ class StagedFiles:
         """Write rows into the folder and return how many there were."""
         writer_options = merge_options(FORMAT_DEFAULTS.get(self.format, {}), self.options, _quiet_options(self.uri))
         if self.format == PARQUET:
-            frame.write.mode("append").options(**writer_options).parquet(self.uri)
+            frame.write.mode("append").options(**writer_options).partitionBy(*self.partition_by).parquet(self.uri)
             new = [name for name in self._list_files() if name not in self._rows_of]
             self._rows_of |= {name: count_parquet_rows(self.spark, join_uri(self.uri, name)) for name in new}
             added = sum(self._rows_of[name] for name in new)
-            is_lost = not new
+            is_lost = not new and not self.partition_by
         else:
             counted = Observation()
             observed = _write_plain_decimals(frame, self.format).observe(

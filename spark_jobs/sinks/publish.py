@@ -23,12 +23,16 @@ from spark_jobs.errors import JobError
 from spark_jobs.sinks.attempts import Attempt
 from spark_jobs.sinks.outputs import FileOutput, JdbcTableOutput, Output
 from spark_jobs.sinks.protocol import StagedOutput
+from spark_jobs.sinks.tables import TableOutput
 from spark_jobs.spark.storage import join_uri
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from spark_jobs.contract.snapshot import Snapshot
+
+
+_OUTPUTS: dict[str, type[Output]] = {"files": FileOutput, "jdbc": JdbcTableOutput, "table": TableOutput}
 
 
 class Publication:
@@ -191,5 +195,6 @@ class Publication:
 
     def _make_output(self, operation: OutputOperation) -> Output:
         checked = {seq for check in self._snapshot.plan.checks for seq in check.outputs}
-        build = JdbcTableOutput if operation.destination.kind == "jdbc" else FileOutput
-        return build(self._spark, self._snapshot, operation, self._attempt, is_checked=operation.seq in checked)
+        return _OUTPUTS[operation.destination.kind](
+            self._spark, self._snapshot, operation, self._attempt, is_checked=operation.seq in checked
+        )

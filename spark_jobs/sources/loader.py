@@ -47,7 +47,7 @@ class LoadedTable:
     @property
     def parquet_files(self) -> tuple[str, ...]:
         """The files of a table that is Parquet in one place."""
-        return self.opened[0].files if [rows.location.format for rows in self.opened] == ["parquet"] else ()
+        return self.opened[0].files if [rows.location.holds_parquet for rows in self.opened] == [True] else ()
 
 
 def list_columns(table: Table) -> tuple[Wanted, ...]:
@@ -82,7 +82,7 @@ def load_table(context: SourceContext, table: Table) -> LoadedTable:
         frame,
         wanted,
         is_small=all(rows.is_small for rows in opened),
-        is_file_scan=all(rows.location.kind == "files" and not rows.is_text for rows in opened),
+        is_file_scan=all(rows.location.kind in ("files", "table") and not rows.is_text for rows in opened),
         kept=frozenset(name for rows in opened for name in rows.frame.columns) & SYSTEM_TYPES.keys(),
         opened=tuple(opened),
     )

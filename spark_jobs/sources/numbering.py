@@ -56,7 +56,7 @@ def _list_folders(every: Iterable[RawRows]) -> list[_Folder]:
     seen: dict[str, int] = {}
     folders = []
     for rows in every:
-        if rows.location.kind != "files" or rows.location.format != "parquet":
+        if not rows.location.holds_parquet or (rows.location.kind == "table" and not rows.files):
             continue
         period = rows.location.period or ""
         key = f"{period}/{seen.setdefault(period, 0)}"

@@ -19,6 +19,7 @@ from spark_jobs.sources.memory import read_memory
 from spark_jobs.sources.missing_columns import describe_missing
 from spark_jobs.sources.raw_rows import ColumnMismatchError, Credentials, MissingDataError, RawRows
 from spark_jobs.sources.read_errors import find_read_failure, find_wrong_option, is_unreachable
+from spark_jobs.sources.tables import MissingVersionError, read_table
 from spark_jobs.spark.jvm import list_causes
 
 if TYPE_CHECKING:
@@ -92,6 +93,8 @@ def _open_location(
         sought = {temporal.from_column, temporal.to_column} if temporal.mode == "bitemporal" else set()
         free = [column for column in wanted if column.name not in sought]
         return read_jdbc(context.spark, location, free, credentials, context.database_snapshots)
+    if location.kind == "table":
+        return read_table(context.spark, location)
     periods = {temporal.period_column: location.period or context.run_period} if temporal.mode == "period" else {}
     return read_files(context.spark, location, wanted, credentials, periods)
 
@@ -103,6 +106,10 @@ def _explain_failure(table: Table, location: Location, error: Exception) -> list
         hint = "write the data first, or let the resolver's rule say `on_missing: empty`"
         missing = _make_problem(table, "DATA_001", f"no data at {place}", hint)
         return [missing] if location.on_missing == "error" else []
+    if isinstance(error, MissingVersionError):
+        what = f"a file of version {location.version} of the table at {place} is gone: the version has expired"
+        hint = "resolve again to read the current version; keep versions as long as their runs are to be repeated"
+        return [_make_problem(table, "DATA_001", what, hint)]
     if isinstance(error, ColumnMismatchError):
         return [
             _make_problem(table, "DATA_002", f"column '{name}' at {place}: {reason}", error.hint, name)

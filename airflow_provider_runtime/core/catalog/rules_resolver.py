@@ -114,6 +114,9 @@ def _check_datasource(
     if isinstance(strategy, PathStrategy) and found.model.type == "jdbc":
         message = f"datasource '{name}' is a database and has no paths"
         return [Problem("CATALOG_002", message, "use the strategy type: table", place)]
+    if isinstance(strategy, PathStrategy) and found.model.type == "iceberg":
+        message = f"datasource '{name}' is an Iceberg catalog and has no paths"
+        return [Problem("CATALOG_002", message, "use the strategy type: table, with namespace.name", place)]
     return []
 
 

@@ -44,7 +44,7 @@ def check_format(definition: Definition[Model], path: Path, name: str) -> list[P
         return []
     shown = "this" if holds_secret(name) else f"'{name[:60]}'"
     message = f"{shown} is not the name of a format"
-    hint = "parquet, csv, json, orc, jdbc, or a Spark format name"
+    hint = "parquet, csv, json, orc, jdbc, iceberg, delta, or a Spark format name"
     return [Problem("CATALOG_002", message, hint, definition.locate(*path))]
 
 

@@ -19,12 +19,12 @@ class Datasource(Model):
     description: Text | None = None
     """What the datasource is."""
     type: FormatName
-    """parquet, csv, json, orc, jdbc, or any Spark format name on the classpath."""
+    """parquet, csv, json, orc, jdbc, iceberg, delta, or any Spark format name on the classpath."""
     status: Literal["active", "disabled"] = "active"
     """A disabled datasource cannot be used."""
     path_prefix: Place | None = None
-    """Folder that paths begin at: relative to the catalog folder, or any URI that Hadoop knows."""
+    """Folder that paths begin at (Iceberg: warehouse): relative to the catalog folder, or any URI that Hadoop knows."""
     options: dict[str, Place] = Field(default_factory=dict)
-    """Options for Spark's reader and writer; never a secret."""
+    """Options for Spark's reader and writer, Iceberg's catalog or Delta's store; never a secret."""
     credential_ref: Text | None = None
     """Where the credential is: airflow://CONN_ID or env://VARIABLE."""

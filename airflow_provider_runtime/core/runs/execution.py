@@ -14,7 +14,9 @@ from airflow_provider_runtime.core.runs.begin import begin_attempt, make_start
 from airflow_provider_runtime.core.runs.earlier import find_earlier_report, note_differences
 from airflow_provider_runtime.core.runs.finish import fail_attempt, finish_attempt, stage_attempt
 from airflow_provider_runtime.core.runs.keep_alive import keep_alive
-from airflow_provider_runtime.core.runs.report import make_job_error
+from airflow_provider_runtime.core.runs.report import check_report, make_job_error
+from airflow_provider_runtime.core.runs.tables import TableCommits
+from airflow_provider_runtime.core.tables.addresses import PropertyReader
 from spark_jobs.contract.report import Report
 from spark_jobs.contract.snapshot import Snapshot
 
@@ -48,12 +50,15 @@ class Execution:
     """What an earlier execution of the same snapshot has reported."""
     keep_seconds: float = KEEP_SECONDS
     """How long staged rows are kept."""
+    read_properties: PropertyReader | None = None
+    """Returns what the credential of a table's catalog or store stands for."""
     report: Report | None = None
     """What the job has reported, of success or failure."""
     lost: RuntimeProviderError | None = None
     """Why the attempt may no longer publish."""
     _attempt: Attempt | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _tables: TableCommits | None = None
 
     @property
     def attempt(self) -> Attempt:
@@ -76,7 +81,9 @@ class Execution:
                 durable=self.durable,
                 resume_token=resume_token,
             )
-            return self._attempt
+        if resume_token is None:
+            self._note_bases()
+        return self._attempt
 
     def begin_publication(self) -> Attempt:
         """Take the lease again for what this snapshot's run has staged; the attempt is the one that staged it."""
@@ -120,11 +127,27 @@ class Execution:
             raise failure from None
 
     def finish(self, report: Report) -> tuple[Registration, ...]:
-        """Register what the job has written or staged, or find that this was done already."""
+        """Commit and register what the job has written, or keep what it has staged; what was done is found again."""
         if report.status == "staged":
+            self.report = report = self._get_tables().note_in(report)
             stage_attempt(self.registry, self.attempt, report, self.keep_seconds)
             return ()
+        if any(output.table is not None for output in report.outputs):
+            check_report(report, self.attempt)
+            self.check()
+            self.report = report = self._get_tables().commit(report, self.attempt)
         return finish_attempt(self.registry, self.attempt, self.snapshot, report)
+
+    def _note_bases(self) -> None:
+        try:
+            self._get_tables().note_bases()
+        except RuntimeProviderError as error:
+            self._record_failure(error)
+            raise
+
+    def _get_tables(self) -> TableCommits:
+        self._tables = self._tables or TableCommits(self.snapshot, self.read_properties)
+        return self._tables
 
     def _lose(self, error: RuntimeProviderError, job: Job) -> None:
         self.lost = error

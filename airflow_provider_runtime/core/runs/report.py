@@ -70,6 +70,7 @@ def public_report(report: Report, registrations: Sequence[Registration]) -> dict
                 "columns": list(output.columns),
                 "registered_dataset": output.registered_dataset,
                 "registered_version": versions.get(output.seq),
+                **({"table_version": output.table.version} if output.table is not None else {}),
             }
             for output in report.outputs
         ],

@@ -42,6 +42,8 @@ class CommitRequest:
     """Columns of the files."""
     files: tuple[str, ...] = ()
     """Their paths below the attempt's folder."""
+    location: str = ""
+    """The folder below which the job has written, as the plan has it; the table's own if left out."""
     base: str | None = None
     """The version that the table had when the attempt began; None when it was not there."""
     has_base: bool = False
@@ -108,7 +110,7 @@ class Committer(Protocol[HeadT]):
     def explained(self) -> AbstractContextManager[None]:
         """Turn the library's failures into errors of this package."""
 
-    def open_folder(self, folder: str) -> AttemptFolder:
+    def open_folder(self, request: CommitRequest) -> AttemptFolder:
         """Return an attempt's folder."""
 
     def commit_on(self, head: HeadT, request: CommitRequest) -> str:
@@ -195,7 +197,7 @@ def commit_files(committer: Committer[HeadT], request: CommitRequest) -> Committ
     What is not committed is removed, unless nobody can tell.
     """
     with committer.explained():
-        folder = committer.open_folder(request.note.folder)
+        folder = committer.open_folder(request)
         folder.claim()
     commit = _Commit(committer, request)
     try:

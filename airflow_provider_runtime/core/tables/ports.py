@@ -109,11 +109,11 @@ class VersionedTable(Protocol):
     def find_location(self) -> str:
         """Return the folder below which an output's files are written, for a new table too."""
 
-    def check_output(self, request: CommitRequest) -> None:
-        """Raise OUTPUT_002 for what the table has against these columns; its files are not looked at."""
+    def check_output(self, columns: tuple[TableColumn, ...], *, by_period: bool) -> None:
+        """Raise OUTPUT_002 for what the table has against an output with these columns."""
 
     def commit(self, request: CommitRequest) -> Committed:
         """Let an attempt's files take the place of the rows that they replace, in one step."""
 
-    def discard(self, folder: str) -> None:
+    def discard(self, request: CommitRequest) -> None:
         """Remove the files of an attempt that was not committed."""

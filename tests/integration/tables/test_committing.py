@@ -73,7 +73,7 @@ def test_columns_that_do_not_fit_are_output_002(kit: TableKit, column: TableColu
     columns = [LEDGER[0], column, LEDGER[2]]
     request = kit.stage([], token=2, columns=columns)
     with pytest.raises(RuntimeProviderError, match=said) as caught:
-        kit.open().check_output(request)
+        kit.open().check_output(request.columns, by_period=True)
     assert caught.value.code == "OUTPUT_002"
     with pytest.raises(RuntimeProviderError, match=said):
         kit.open().commit(request)

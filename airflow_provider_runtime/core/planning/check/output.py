@@ -113,8 +113,10 @@ def _check_destination(
         context.project.problems.extend(error.problems)
         return
     has_period = any(column.name == "_period" for column in columns)
-    if destination.kind == "jdbc" and operation.arguments.write_mode == "replace_period" and not has_period:
-        message = "a JDBC output must include the column _period, or the rows of its period cannot be replaced"
+    is_table = destination.kind in ("jdbc", "table")
+    if is_table and operation.arguments.write_mode == "replace_period" and not has_period:
+        noun = "a JDBC output" if destination.kind == "jdbc" else "an output into a table"
+        message = f"{noun} must include the column _period, or the rows of its period cannot be replaced"
         hint = "add _period to `columns`, or set write_mode: overwrite"
         context.report("OUTPUT_002", message, ("arguments", "columns"), hint)
     if destination.kind == "files":

@@ -13,6 +13,7 @@ from airflow_provider_runtime.core.model.operation import Destination as Written
 from airflow_provider_runtime.core.model.operation import OutputOperation
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.resolve.locations import has_control_character, has_parent_segment, make_uri
+from airflow_provider_runtime.core.planning.resolve.versioned_tables import is_iceberg_name, make_table_options
 from airflow_provider_runtime.core.suggest import suggest
 from spark_jobs.contract.options import drop_options, get_option, merge_options
 from spark_jobs.contract.own_tables import is_own_table
@@ -72,6 +73,11 @@ def _resolve(catalog: Catalog, destination: WrittenDestination) -> Destination:
         raise _UnresolvedError(f"a location of type {destination.type} needs a path", hint="add `path`")
     _check_path(destination.path, "path", is_bounded=False)
     uri = join_uri(catalog, None, destination.path)
+    if destination.type == "iceberg":
+        raise _UnresolvedError("a table of Iceberg needs a datasource", "type", "name datasource_id and table")
+    if destination.type == "delta":
+        options = dict(destination.options)
+        return Destination(kind="table", format="delta", uri=uri, options=options, display=destination.path)
     return Destination(
         kind="files", format=destination.type, uri=uri, options=dict(destination.options), display=destination.path
     )
@@ -120,6 +126,12 @@ def _resolve_in_datasource(catalog: Catalog, destination: WrittenDestination) ->
                 f"datasource '{datasource.id}' is a database", "path", "name a `table` instead of a path"
             )
         return _write_table(datasource, destination.table, destination)
+    if datasource.type == "iceberg":
+        if destination.table is None:
+            reason = f"datasource '{datasource.id}' is an Iceberg catalog"
+            raise _UnresolvedError(reason, "path", "name a `table` instead of a path")
+        name = ".".join(filter(None, (destination.schema_, destination.table)))
+        return _write_iceberg(catalog, datasource, name, destination)
     key = "path" if destination.path is not None else "table"
     relative = destination.path or destination.table or ""
     _check_path(relative, key)
@@ -141,11 +153,25 @@ def _write_table(datasource: Datasource, name: str, destination: WrittenDestinat
     )
 
 
+def _write_iceberg(catalog: Catalog, datasource: Datasource, name: str, destination: WrittenDestination) -> Destination:
+    if not is_iceberg_name(name):
+        raise _UnresolvedError(f"the table '{name}' is not a namespace and a name", "table", "write namespace.name")
+    options = merge_options(datasource.options, destination.options)
+    return Destination(
+        kind="table",
+        format="iceberg",
+        table=name,
+        options=make_table_options(catalog, datasource, options),
+        credential_ref=datasource.credential_ref,
+        display=f"{datasource.id}/{name}",
+    )
+
+
 def _write_folder(
     catalog: Catalog, datasource: Datasource, relative: str, destination: WrittenDestination
 ) -> Destination:
     return Destination(
-        kind="files",
+        kind="table" if datasource.type == "delta" else "files",
         format=datasource.type,
         uri=join_uri(catalog, datasource.path_prefix, relative),
         options=merge_options(datasource.options, destination.options),
@@ -164,6 +190,9 @@ def _resolve_in_sandbox(
     plain = WrittenDestination()
     if datasource.type == "jdbc":
         return _write_table(datasource, re.sub(r"[^A-Za-z0-9_]", "_", f"{project.id}_{name}"), plain)
+    if datasource.type == "iceberg":
+        words = [re.sub(r"[^A-Za-z0-9_]", "_", word) for word in (project.id, name)]
+        return _write_iceberg(catalog, datasource, ".".join(words), plain)
     tail = re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("._") or "output"
     relative = "/".join([project.id, destination.datasource_id or "inline", tail])
     return _write_folder(catalog, datasource, relative, plain)

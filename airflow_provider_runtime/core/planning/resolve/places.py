@@ -59,15 +59,21 @@ class WrittenPlaces:
 
 def _list_parts(destination: Destination) -> list[str]:
     """Return the way to a place; a table without a schema stands above those that may be the same one."""
+    if destination.format == "iceberg":
+        return ["iceberg", destination.options.get("name", ""), destination.table or ""]
     if destination.kind != "jdbc":
-        return [destination.kind, *_read_folder(destination.uri).split("/")]
+        return ["files", *_read_folder(destination.uri).split("/")]
     url, schema, name = _read_table(destination)
     return [destination.kind, url, name, *([schema] if schema else [])]
 
 
 def describe_overlap(destination: Destination, earlier: Destination) -> str | None:
     """Return how a destination meets one that another output has, as the end of "it …"; None when they are apart."""
-    if destination.kind != earlier.kind:
+    if (destination.format == "iceberg") != (earlier.format == "iceberg"):
+        return None
+    if destination.format == "iceberg":
+        return f"is the table {earlier.display}" if _list_parts(destination) == _list_parts(earlier) else None
+    if (destination.kind == "jdbc") != (earlier.kind == "jdbc"):
         return None
     if destination.kind == "jdbc":
         return _describe_table(destination, earlier)

@@ -43,6 +43,9 @@ def list_replaced_sources(
         destination = destinations.get(operation.seq)
         if not isinstance(operation, OutputOperation) or destination is None:
             continue
+        if destination.kind == "table":
+            # What is read of a table is a version of it, which stays.
+            continue
         overwrites = operation.arguments.write_mode == "overwrite"
         if destination.kind == "files":
             met = _find_met(destination.uri, sources, period, root, overwrites=overwrites)

@@ -35,6 +35,7 @@ from airflow_provider_runtime.core.planning.resolve.locations import (
 from airflow_provider_runtime.core.planning.resolve.resolver_class import holds_login, show_text
 from airflow_provider_runtime.core.planning.resolve.resolver_rules import match_rule
 from airflow_provider_runtime.core.planning.resolve.resolver_service import CredentialReader, ask_service
+from airflow_provider_runtime.core.planning.resolve.versioned_tables import is_iceberg_name, make_table_options
 from airflow_provider_runtime.core.suggest import suggest
 from spark_jobs.contract.addresses import has_scheme
 from spark_jobs.contract.options import drop_options, get_option, merge_options
@@ -67,6 +68,11 @@ class ResolvedTable:
     rules: tuple[RuleTrace, ...] = ()
     data_level: str | None = None
     periods: tuple[str, ...] = field(default=())
+
+    @property
+    def version(self) -> str | None:
+        """Snapshot id or version, where rows are read from an Iceberg or Delta table."""
+        return next((location.version for location in self.locations if location.version is not None), None)
 
 
 def resolve_table(
@@ -231,7 +237,10 @@ def make_location(catalog: Catalog, asked: resolver_class.Location, locate: _Loc
         _check_options(asked, datasource.type, locate)
         if datasource.type == "jdbc":
             return _locate_table(datasource, asked, locate)
-        return _locate_files(catalog, datasource, asked, locate)
+        if datasource.type == "iceberg":
+            return _locate_iceberg(catalog, datasource, asked, locate)
+        found = _locate_files(catalog, datasource, asked, locate)
+        return replace(found, kind="table", uri=found.shown_uri) if datasource.type == "delta" else found
     if asked.uri is None or asked.type is None or asked.path is not None or asked.table is not None:
         message = "a location has a datasource_id with a path or a table, or a uri and a type"
         raise ResolveError(Problem("RESOLVE_003", message, None, locate("endpoint")))
@@ -247,6 +256,11 @@ def make_location(catalog: Catalog, asked: resolver_class.Location, locate: _Loc
         message = "the type of a location is not the name of a format"
         raise ResolveError(Problem("RESOLVE_003", message, None, locate("endpoint")))
     _check_options(asked, kind, locate)
+    if kind == "iceberg":
+        message = "a table of Iceberg has no uri"
+        raise ResolveError(Problem("RESOLVE_003", message, "name a datasource_id and a table", locate("endpoint")))
+    if kind == "delta":
+        return Location(kind="table", format=kind, uri=asked.uri.rstrip("/"), options=dict(asked.options))
     return Location(kind="files", format=kind, uri=asked.uri, options=dict(asked.options))
 
 
@@ -297,6 +311,25 @@ def _locate_table(datasource: Datasource, asked: resolver_class.Location, locate
         format="jdbc",
         table=name,
         options=merge_options(drop_options(datasource.options, "schema"), asked.options),
+        credential_ref=datasource.credential_ref,
+    )
+
+
+def _locate_iceberg(
+    catalog: Catalog, datasource: Datasource, asked: resolver_class.Location, locate: _Locate
+) -> Location:
+    if asked.table is None:
+        message = f"datasource '{datasource.id}' is an Iceberg catalog and has no paths"
+        raise DefinitionError(Problem("CATALOG_002", message, "use the strategy `table`", locate("path")))
+    name = ".".join(filter(None, (asked.schema, asked.table)))
+    if not is_iceberg_name(name):
+        message = f"the table '{show_text(name)}' is not a namespace and a name"
+        raise DefinitionError(Problem("CATALOG_002", message, "write namespace.name", locate("table")))
+    return Location(
+        kind="table",
+        format="iceberg",
+        table=name,
+        options=make_table_options(catalog, datasource, merge_options(datasource.options, asked.options)),
         credential_ref=datasource.credential_ref,
     )
 

@@ -51,6 +51,7 @@ from airflow_provider_runtime.core.planning.resolve.run_period import (
 from airflow_provider_runtime.core.planning.resolve.slice_types import list_unreadable_slices
 from airflow_provider_runtime.core.planning.resolve.slices import locate_slices
 from airflow_provider_runtime.core.planning.resolve.tables import ResolveContext, ResolvedTable, resolve_table
+from airflow_provider_runtime.core.planning.resolve.versioned_tables import Reading, pin_locations
 from airflow_provider_runtime.core.planning.snapshot.check_pins import find_baselines, find_overrides
 from airflow_provider_runtime.core.planning.snapshot.choices import (
     TableChoice,
@@ -71,7 +72,9 @@ from airflow_provider_runtime.core.planning.snapshot.pinning import (
     pin_table,
     report_unregistered,
 )
+from airflow_provider_runtime.core.planning.snapshot.table_outputs import locate_output
 from airflow_provider_runtime.core.registry.ports import Registry
+from airflow_provider_runtime.core.tables.addresses import PropertyReader
 from spark_jobs.contract.codes import get_family
 from spark_jobs.contract.plan import Destination, Location, Plan, PublicationSettings, Settings, Slice
 from spark_jobs.contract.snapshot import Period as SnapshotPeriod
@@ -123,6 +126,7 @@ def build_snapshot(
     locate: Locate | None = None,
     read_credential: CredentialReader | None = None,
     warn: Callable[[Problem], None] | None = None,
+    read_properties: PropertyReader | None = None,
 ) -> Snapshot:
     """Return the snapshot of a project's run for a period; everything that is wrong is raised at once.
 
@@ -134,7 +138,8 @@ def build_snapshot(
     if definition is None:
         problems = explain_missing(loaded.catalog, loaded, project_ref)
         raise get_error_class(problems[0].code)(problems)
-    return _Builder(loaded, definition, options, registry, locate, read_credential, warn).build(period)
+    builder = _Builder(loaded, definition, options, registry, locate, read_credential, warn, read_properties)
+    return builder.build(period)
 
 
 @dataclass(slots=True)
@@ -146,6 +151,7 @@ class _Builder:
     locate: Locate | None
     read_credential: CredentialReader | None
     warn: Callable[[Problem], None] | None
+    read_properties: PropertyReader | None
     problems: list[Problem] = field(default_factory=list)
     resolvers: dict[str, Definition[Resolver]] = field(default_factory=dict)
 
@@ -175,7 +181,7 @@ class _Builder:
         if context is None or self.problems:
             self._raise()
         assert context is not None
-        destinations = self._resolve_destinations(checked)
+        destinations = self._locate_outputs(checked, self._resolve_destinations(checked))
         slices = self._make_slices(checked)
         self._check_slice_types(checked, slices, context.period)
         compiled = (
@@ -307,7 +313,11 @@ class _Builder:
         use, period = pin.use, context.period
         if choice.definition is not None:
             dataset = use.dataset.model.model_copy(update={"version": pin.version})
-            return resolve_table(context, choice.definition, dataset, use.table, use.location)
+            resolved = resolve_table(context, choice.definition, dataset, use.table, use.location)
+            if self.is_offline:
+                return resolved
+            reading = Reading(use.table, self.options.as_of or period.start_date, use.location)
+            return replace(resolved, locations=pin_locations(resolved.locations, reading, self.read_properties))
         if pin.registered is None or self.is_offline:
             location = Location(kind="memory", period=period.identifier)
             return ResolvedTable((location,), (), period.level, (period.identifier,))
@@ -324,6 +334,23 @@ class _Builder:
             told = Problem("OUTPUT_002", "a destination's datasource has errors of its own", "see validate", place)
             self._collect(error if error.problems else DefinitionError(told))
             return {}
+
+    def _locate_outputs(self, checked: CheckedProject, destinations: dict[int, Destination]) -> dict[int, Destination]:
+        """Ask the tables that are written where their files go, and what they have against the columns."""
+        if self.is_offline:
+            return destinations
+        located = dict(destinations)
+        for operation in checked.operations:
+            destination = destinations.get(operation.seq)
+            if destination is None or destination.kind != "table":
+                continue
+            try:
+                located[operation.seq] = locate_output(operation, destination, self.read_properties)
+            except RuntimeProviderError as error:
+                index = [found.seq for found in self.definition.model.operations].index(operation.seq)
+                place = self.definition.locate("operations", index, "arguments", "destination")
+                self._collect(type(error)(replace(problem, location=place) for problem in error.problems))
+        return located
 
     def _make_slices(self, checked: CheckedProject) -> dict[int, Slice]:
         if self.is_draft:

@@ -62,6 +62,7 @@ def describe_resolvers(choices: Mapping[str, TableChoice]) -> ResolverSnapshot:
         resolver_id=source.resolver.id,
         resolver_version=source.resolver.version,
         resolver_source=source.resolver.source,
+        table_version=source.resolved.version,
         join_datasets=tuple(
             JoinPin(operation_seq=use.operation_seq or 0, alias=use.alias or "", **_describe_pin(choice))
             for use, choice in _list_by_role(choices, "join")
@@ -93,6 +94,7 @@ def _describe_pin(choice: TableChoice) -> dict[str, Any]:
         "resolver_id": choice.resolver.id,
         "resolver_version": choice.resolver.version,
         "resolver_source": choice.resolver.source,
+        "table_version": choice.resolved.version,
     }
 
 

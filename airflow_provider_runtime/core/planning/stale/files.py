@@ -27,6 +27,8 @@ def fingerprint_locations(locations: Sequence[Location]) -> str | None:
 
 def list_files(location: Location) -> list[FileState] | None:
     """Return the files at a location with size and time, None where they cannot be listed."""
+    if location.kind == "table":
+        return _list_pinned(location)
     if location.kind != "files":
         return None
     if _UNESCAPED_MAGIC.search(location.uri):
@@ -36,6 +38,17 @@ def list_files(location: Location) -> list[FileState] | None:
         return None
     try:
         return sorted(_walk(Path(path)))
+    except OSError:
+        return None
+
+
+def _list_pinned(location: Location) -> list[FileState] | None:
+    """Return the files of a table's version."""
+    root = find_local_path(location.uri)
+    if root is None:
+        return None
+    try:
+        return sorted(found for name in location.files for found in _walk(Path(root, name)))
     except OSError:
         return None
 

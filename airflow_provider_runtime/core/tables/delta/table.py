@@ -16,7 +16,7 @@ from airflow_provider_runtime.core.tables.committing import (
 from airflow_provider_runtime.core.tables.delta import connection, pinning, writing
 from airflow_provider_runtime.core.tables.delta.history import DeltaHead
 from airflow_provider_runtime.core.tables.folders import AttemptFolder
-from airflow_provider_runtime.core.tables.ports import PinnedTable, RowFilter, TableAddress
+from airflow_provider_runtime.core.tables.ports import PinnedTable, RowFilter, TableAddress, TableColumn
 
 
 class DeltaLakeTable:
@@ -53,25 +53,25 @@ class DeltaLakeTable:
         """Return the table's folder."""
         return self.address.name
 
-    def check_output(self, request: CommitRequest) -> None:
+    def check_output(self, columns: tuple[TableColumn, ...], *, by_period: bool) -> None:
         """Raise OUTPUT_002 for columns that do not fit."""
         with self.explained():
             table = connection.find_table(self.address)
             if table is not None:
-                writing.merge_schema(table, self.address, request)
+                writing.merge_schema(table, self.address, columns, by_period=by_period)
 
     def commit(self, request: CommitRequest) -> Committed:
         """Replace rows in one version."""
         return commit_files(self, request)
 
-    def discard(self, folder: str) -> None:
+    def discard(self, request: CommitRequest) -> None:
         """Remove an attempt's files."""
         with self.explained():
-            self.open_folder(folder).remove()
+            self.open_folder(request).remove()
 
-    def open_folder(self, folder: str) -> AttemptFolder:
+    def open_folder(self, request: CommitRequest) -> AttemptFolder:
         """Return an attempt's folder."""
-        return AttemptFolder(connection.open_files(self.address), "", folder)
+        return AttemptFolder(connection.open_files(self.address), "", request.note.folder)
 
     def read_head(self) -> DeltaHead:
         """Return the table as it stands now."""

@@ -25,7 +25,7 @@ from airflow_provider_runtime.core.tables.delta.pinning import refuse_unreadable
 from airflow_provider_runtime.core.tables.delta.types import list_columns, make_fields
 from airflow_provider_runtime.core.tables.footers import Footer, get_period, read_footer
 from airflow_provider_runtime.core.tables.notes import CommitNote
-from airflow_provider_runtime.core.tables.ports import TableAddress
+from airflow_provider_runtime.core.tables.ports import TableAddress, TableColumn
 
 WRITABLE_FEATURES = frozenset(
     {"appendOnly", "invariants", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck", "domainMetadata", "clustering"}
@@ -54,7 +54,7 @@ def create_table(address: TableAddress, request: CommitRequest, files: fs.FileSy
 
 def replace_rows(table: DeltaTable, address: TableAddress, request: CommitRequest, files: fs.FileSystem) -> None:
     """Commit one version: old files of the periods out, the attempt's files in, new columns added."""
-    schema = merge_schema(table, address, request)
+    schema = merge_schema(table, address, request.columns, by_period=not request.note.replaces_all)
     partitions = table.metadata().partition_columns
     periods = list(request.note.periods)
     table.create_write_transaction(
@@ -68,15 +68,17 @@ def replace_rows(table: DeltaTable, address: TableAddress, request: CommitReques
     )
 
 
-def merge_schema(table: DeltaTable, address: TableAddress, request: CommitRequest) -> Schema:
+def merge_schema(
+    table: DeltaTable, address: TableAddress, columns: tuple[TableColumn, ...], *, by_period: bool
+) -> Schema:
     """Return the table's schema with the new columns; OUTPUT_002 for what the table has against the output."""
     _refuse_unwritable(table, address)
     schema = table.schema()
     known = {column.name: column for column in list_columns(schema)}
     folded = {name.casefold(): name for name in known}
-    written = {column.name for column in request.columns}
+    written = {column.name for column in columns}
     faults = []
-    for column in request.columns:
+    for column in columns:
         name = folded.get(column.name.casefold())
         if name is not None and name != column.name:
             faults.append(f"{column.name} is named {name} in the table")
@@ -89,13 +91,13 @@ def merge_schema(table: DeltaTable, address: TableAddress, request: CommitReques
         hint = "change the table's columns, or the output's"
         raise address.make_error("OUTPUT_002", f"its columns do not fit: {'; '.join(faults[:8])}", hint)
     partitions = table.metadata().partition_columns
-    if partitions not in ([PERIOD_COLUMN], []) or (not request.note.replaces_all and not partitions):
+    if partitions not in ([PERIOD_COLUMN], []) or (by_period and not partitions):
         by = ", ".join(partitions) or "nothing"
         message = f"it is partitioned by {by}, so that no period of it can be replaced in one commit"
-        if request.note.replaces_all:
+        if not by_period:
             message = f"it is partitioned by {by}"
         raise address.make_error("OUTPUT_002", message, f"use a table that is partitioned by {PERIOD_COLUMN}")
-    added = [column for column in request.columns if column.name not in known]
+    added = [column for column in columns if column.name not in known]
     return Schema([*schema.fields, *make_fields(added)])
 
 
@@ -156,7 +158,7 @@ def _make_action(
     if partitions or note.periods:
         values = dict.fromkeys(partitions, get_period(address, note, path, footer))
     millis = int(time.time() * 1000)
-    return AddAction(quote(path), size, values, millis, True, _spell_statistics(footer, partitions))
+    return AddAction(quote(path, safe="/="), size, values, millis, True, _spell_statistics(footer, partitions))
 
 
 def _spell_statistics(footer: Footer, partitions: list[str]) -> str:

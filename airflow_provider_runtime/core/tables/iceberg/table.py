@@ -12,6 +12,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table, TableProperties, Transaction
 
 from airflow_provider_runtime.core.errors import RuntimeProviderError
+from airflow_provider_runtime.core.tables.addresses import to_job_uri
 from airflow_provider_runtime.core.tables.committing import (
     AnswerLostError,
     CommitRequest,
@@ -22,7 +23,7 @@ from airflow_provider_runtime.core.tables.committing import (
 from airflow_provider_runtime.core.tables.folders import AttemptFolder
 from airflow_provider_runtime.core.tables.iceberg import connection, pinning, writing
 from airflow_provider_runtime.core.tables.iceberg.history import IcebergHead
-from airflow_provider_runtime.core.tables.ports import PinnedTable, RowFilter, TableAddress
+from airflow_provider_runtime.core.tables.ports import PinnedTable, RowFilter, TableAddress, TableColumn
 
 
 class IcebergTable:
@@ -51,28 +52,28 @@ class IcebergTable:
         with self.explained():
             return self._locate(self._find_table())
 
-    def check_output(self, request: CommitRequest) -> None:
+    def check_output(self, columns: tuple[TableColumn, ...], *, by_period: bool) -> None:
         """Raise OUTPUT_002 for columns that do not fit."""
         with self.explained():
             table = self._find_table()
             if table is not None:
-                writing.check_columns(table, self.address, request)
+                writing.check_columns(table, self.address, columns, by_period=by_period)
 
     def commit(self, request: CommitRequest) -> Committed:
         """Replace rows in one snapshot."""
         return commit_files(self, request)
 
-    def discard(self, folder: str) -> None:
+    def discard(self, request: CommitRequest) -> None:
         """Remove an attempt's files."""
-        self.open_folder(folder).remove()
+        self.open_folder(request).remove()
 
-    def open_folder(self, folder: str) -> AttemptFolder:
+    def open_folder(self, request: CommitRequest) -> AttemptFolder:
         """Return an attempt's folder."""
         with self.explained():
             table = self._find_table()
-            location = self._locate(table)
+            location = self._choose_location(table, request)
             io = table.io if table is not None else self._catalog._load_file_io(location=location)
-            return connection.open_folder(io, location, folder)
+            return connection.open_folder(io, location, request.note.folder)
 
     def read_head(self) -> IcebergHead:
         """Return the table as it stands now."""
@@ -80,9 +81,9 @@ class IcebergTable:
 
     def commit_on(self, head: IcebergHead, request: CommitRequest) -> str:
         """Commit on the head's snapshot."""
-        location = self._locate(head.table)
+        location = self._choose_location(head.table, request)
         if head.table is None:
-            new = location.removesuffix("/data")
+            new = self._locate(None).removesuffix("/data")
             transaction = writing.begin_creation(self._catalog, self.address, request, new)
         else:
             transaction = writing.begin_change(head.table, self.address, request)
@@ -118,6 +119,11 @@ class IcebergTable:
             return self._catalog.load_table(self.address.name)
         except (exceptions.NoSuchTableError, exceptions.NoSuchNamespaceError):
             return None
+
+    def _choose_location(self, table: Table | None, request: CommitRequest) -> str:
+        """Return where the job has written, in the table's own spelling when that is its location."""
+        found = self._locate(table)
+        return found if request.location in ("", to_job_uri(found)) else request.location
 
     def _locate(self, table: Table | None) -> str:
         if table is None:

@@ -50,7 +50,7 @@ def begin_creation(catalog: Catalog, address: TableAddress, request: CommitReque
 
 def begin_change(table: Table, address: TableAddress, request: CommitRequest) -> Transaction:
     """Return the transaction that changes a table, with new columns added to it."""
-    added = check_columns(table, address, request)
+    added = check_columns(table, address, request.columns, by_period=not request.note.replaces_all)
     # The library would try again by itself, without comparing tokens.
     properties = {**table.metadata.properties, TableProperties.COMMIT_NUM_RETRIES: "0"}
     table.metadata = table.metadata.model_copy(update={"properties": properties})
@@ -62,7 +62,9 @@ def begin_change(table: Table, address: TableAddress, request: CommitRequest) ->
     return transaction
 
 
-def check_columns(table: Table, address: TableAddress, request: CommitRequest) -> list[TableColumn]:
+def check_columns(
+    table: Table, address: TableAddress, columns: tuple[TableColumn, ...], *, by_period: bool
+) -> list[TableColumn]:
     """Return the columns that the table has not yet; OUTPUT_002 for those that do not fit."""
     if table.metadata.format_version > NEWEST_WRITABLE_FORMAT:
         message = f"it has format version {table.metadata.format_version}, which pyiceberg cannot write"
@@ -70,9 +72,9 @@ def check_columns(table: Table, address: TableAddress, request: CommitRequest) -
     schema = table.schema()
     found = {field.name: field for field in schema.fields}
     folded = {name.casefold(): name for name in found}
-    written = {column.name for column in request.columns}
+    written = {column.name for column in columns}
     faults = []
-    for column in request.columns:
+    for column in columns:
         known = folded.get(column.name.casefold())
         if known is not None and known != column.name:
             faults.append(f"{column.name} is named {known} in the table")
@@ -84,10 +86,10 @@ def check_columns(table: Table, address: TableAddress, request: CommitRequest) -
     if faults:
         hint = "change the table's columns, or the output's"
         raise address.make_error("OUTPUT_002", f"its columns do not fit: {'; '.join(faults[:8])}", hint)
-    if not request.note.replaces_all and not has_period(schema):
+    if by_period and not has_period(schema):
         message = f"it has no text column {PERIOD_COLUMN}, so that no period of it can be replaced"
         raise address.make_error("OUTPUT_002", message, "add the column, or use write_mode overwrite")
-    return [column for column in request.columns if column.name not in found]
+    return [column for column in columns if column.name not in found]
 
 
 def replace_rows(

@@ -1,0 +1,130 @@
+"""Iceberg and Delta tables: which one a definition means, and which of its versions and files a run reads."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from airflow_provider_runtime.core.catalog.catalog import Catalog
+from airflow_provider_runtime.core.errors import DataError, Place, Problem, RuntimeProviderError
+from airflow_provider_runtime.core.model.dataset import Table
+from airflow_provider_runtime.core.model.datasource import Datasource
+from airflow_provider_runtime.core.planning.resolve.locations import make_uri
+from airflow_provider_runtime.core.tables import PinnedTable, RowFilter, TableAddress, VersionedTable, open_table
+from airflow_provider_runtime.core.tables.addresses import CATALOG_NAME, PropertyReader, make_address, to_job_uri
+from spark_jobs.contract.addresses import has_scheme
+from spark_jobs.contract.compiled_sql import TABLE_FORMATS
+from spark_jobs.contract.plan import Column, Location
+
+_RELATIVE_SQLITE = re.compile(r"(sqlite(?:\+\w+)?:///)(?!/|:memory:)(.+)", re.IGNORECASE)
+_TABLE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_$ -]*(?:\.[A-Za-z0-9_][A-Za-z0-9_$ -]*)+")
+
+
+def is_versioned(kind: str) -> bool:
+    """Say whether a datasource of this type holds tables that are pinned and committed."""
+    return kind in TABLE_FORMATS
+
+
+def is_iceberg_name(name: str) -> bool:
+    """Say whether a text is a namespace and a table's name."""
+    return _TABLE_NAME.fullmatch(name) is not None
+
+
+def make_table_options(catalog: Catalog, datasource: Datasource, options: dict[str, str]) -> dict[str, str]:
+    """Return a table's options with absolute paths; those of Iceberg name their catalog."""
+    if datasource.type == "delta":
+        return options
+    absolute = {CATALOG_NAME: datasource.id, **options}
+    if datasource.path_prefix and "warehouse" not in absolute:
+        absolute["warehouse"] = make_uri(catalog.root, datasource.path_prefix)
+    elif "warehouse" in absolute and "/" in absolute["warehouse"] and not has_scheme(absolute["warehouse"]):
+        absolute["warehouse"] = make_uri(catalog.root, absolute["warehouse"])
+    if found := _RELATIVE_SQLITE.fullmatch(absolute.get("uri", "")):
+        absolute["uri"] = f"{found[1]}{(catalog.root.absolute() / found[2]).resolve()}"
+    return absolute
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What of a table a run reads, apart from where it is."""
+
+    table: Table
+    as_of: date
+    place: Place
+
+
+def pin_locations(
+    locations: Sequence[Location], reading: Reading, read_properties: PropertyReader | None
+) -> tuple[Location, ...]:
+    """Return locations in which every table is pinned: the same one at the same version, whatever the period."""
+    pinner = _Pinner(reading, read_properties)
+    return tuple(
+        pinned
+        for location in locations
+        for pinned in (pinner.pin(location) if location.kind == "table" else (location,))
+    )
+
+
+class _Pinner:
+    def __init__(self, reading: Reading, read_properties: PropertyReader | None) -> None:
+        self._reading = reading
+        self._read_properties = read_properties
+        self._opened: dict[tuple[str, str], tuple[VersionedTable, str | None]] = {}
+
+    def pin(self, location: Location) -> tuple[Location, ...]:
+        """Return the groups of files of the table's version."""
+        address = make_address(location, self._read_properties)
+        try:
+            found = self._find_pin(address, location)
+        except RuntimeProviderError as error:
+            raise type(error)(
+                problem.at(**_describe_place(self._reading.place)) for problem in error.problems
+            ) from error
+        if found is None and location.on_missing == "empty":
+            return ()
+        if found is None:
+            hint = "write the data first, or let the resolver's rule say `on_missing: empty`"
+            raise DataError(Problem("DATA_001", f"no table {address.display}", hint, self._reading.place))
+        schema = tuple(Column(column.name, column.type, column.nullable) for column in found.columns)
+        plain = replace(location, credential_ref=None, options={}, version=found.version, schema=schema)
+        if not found.groups:
+            return (plain,)
+        return tuple(_describe_files(plain, found, index) for index in range(len(found.groups)))
+
+    def _find_pin(self, address: TableAddress, location: Location) -> PinnedTable | None:
+        key = (address.catalog, address.name)
+        table, version = self._opened.get(key) or (open_table(address), None)
+        found = table.find_pin(version, self._make_filter(location))
+        self._opened[key] = (table, found.version if found else None)
+        return found
+
+    def _make_filter(self, location: Location) -> RowFilter:
+        table, names = self._reading.table, self._reading.table.temporal_columns
+        if table.temporal_mode == "period":
+            return RowFilter(period_column=names.period or "_period", period=location.period)
+        if table.temporal_mode == "bitemporal":
+            return RowFilter(
+                from_column=names.from_ or "_period_from", to_column=names.to or "_period_to", as_of=self._reading.as_of
+            )
+        return RowFilter()
+
+
+def _describe_place(place: Place) -> dict[str, object]:
+    return {"file": place.file, "line": place.line, "column": place.column, "source_line": place.source_line}
+
+
+def _describe_files(location: Location, pinned: PinnedTable, index: int) -> Location:
+    group = pinned.groups[index]
+    uris = [to_job_uri(file.uri) for file in group.files]
+    folder = posixpath.commonpath([posixpath.dirname(uri.partition("://")[2]) for uri in uris])
+    root = f"{uris[0].partition('://')[0]}://{folder}"
+    return replace(
+        location,
+        uri=root,
+        files=tuple(uri[len(root) + 1 :] for uri in uris),
+        names=dict(group.names),
+        constants=dict(group.constants),
+    )

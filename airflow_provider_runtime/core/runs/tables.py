@@ -1,0 +1,133 @@
+"""Outputs into Iceberg and Delta tables: committed by the submitting process when their job has succeeded."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+
+from airflow_provider_runtime.core.errors import Place, Problem, RuntimeProviderError, SnapshotError
+from airflow_provider_runtime.core.registry.ports import Attempt
+from airflow_provider_runtime.core.tables import CommitNote, CommitRequest, TableColumn, VersionedTable, open_table
+from airflow_provider_runtime.core.tables.addresses import PropertyReader, make_address
+from airflow_provider_runtime.core.tables.notes import is_attempt_folder
+from spark_jobs.contract.plan import OutputOperation
+from spark_jobs.contract.report import OutputReport, Report, TableReport
+from spark_jobs.contract.snapshot import Snapshot
+
+_FILE = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9._=-]*/)*[A-Za-z0-9-][A-Za-z0-9._-]*")
+
+
+@dataclass
+class TableCommits:
+    """The commits of one run, in the order of its outputs."""
+
+    snapshot: Snapshot
+    read_properties: PropertyReader | None = None
+    _bases: dict[int, str | None] = field(default_factory=dict)
+
+    def note_bases(self) -> None:
+        """Remember at which versions the tables stand now: what others commit to the same rows from now on is met."""
+        for output in self._outputs.values():
+            with_place = _Placed(self.snapshot, output)
+            with with_place:
+                self._bases[output.seq] = self._open(output).find_version()
+
+    def commit(self, report: Report, attempt: Attempt) -> Report:
+        """Commit what a job has written, or find that this was done already; the report then has the versions."""
+        outputs = tuple(self._commit_output(output, attempt) for output in report.outputs)
+        return replace(report, outputs=outputs)
+
+    def note_in(self, report: Report) -> Report:
+        """Write the versions at which the tables stood into the report of rows that wait for a decision."""
+        outputs = tuple(
+            replace(found, table=replace(found.table, base=self._bases[found.seq], has_base=True))
+            if found.table is not None and found.seq in self._bases
+            else found
+            for found in report.outputs
+        )
+        return replace(report, outputs=outputs)
+
+    def discard(self, report: Report, attempt: Attempt) -> None:
+        """Remove what a job has written and nobody will commit."""
+        for found in report.outputs:
+            if found.table is not None:
+                output = self._get_output(found)
+                self._open(output).discard(self._make_request(output, found.table, attempt))
+
+    @property
+    def _outputs(self) -> dict[int, OutputOperation]:
+        return {output.seq: output for output in self.snapshot.plan.outputs if output.destination.kind == "table"}
+
+    def _commit_output(self, found: OutputReport, attempt: Attempt) -> OutputReport:
+        if found.table is None:
+            return found
+        output = self._get_output(found)
+        with _Placed(self.snapshot, output):
+            committed = self._open(output).commit(self._make_request(output, found.table, attempt))
+        return replace(found, table=replace(found.table, version=committed.version))
+
+    def _get_output(self, found: OutputReport) -> OutputOperation:
+        output = self._outputs.get(found.seq)
+        if output is None:
+            message = f"the report tells of a table of output {found.seq}, the snapshot does not"
+            raise SnapshotError(Problem("SNAPSHOT_001", message))
+        return output
+
+    def _open(self, output: OutputOperation) -> VersionedTable:
+        return open_table(make_address(output.destination, self.read_properties))
+
+    def _make_request(self, output: OutputOperation, written: TableReport, attempt: Attempt) -> CommitRequest:
+        _check_written(written, attempt, output)
+        note = CommitNote(
+            project_id=self.snapshot.project.id,
+            period=self.snapshot.period.identifier,
+            snapshot_sha256=self.snapshot.sha256,
+            token=attempt.token,
+            output_seq=output.seq,
+            folder=written.folder,
+            periods=written.periods,
+            content=written.content,
+        )
+        return CommitRequest(
+            note,
+            tuple(TableColumn(column.name, column.type) for column in output.columns),
+            written.files,
+            output.destination.uri,
+            base=written.base if written.has_base else self._bases.get(output.seq),
+            has_base=written.has_base or output.seq in self._bases,
+        )
+
+
+def _check_written(written: TableReport, attempt: Attempt, output: OutputOperation) -> None:
+    """Refuse what is not this attempt's: a table would refer to files of somebody else."""
+    name = written.folder.rpartition("/")[2]
+    is_own = name.startswith(f"{attempt.token:020d}-") and name.endswith(f"-{output.seq}")
+    is_by_period = output.write_mode == "replace_period"
+    if (
+        not is_attempt_folder(written.folder)
+        or not is_own
+        or not all(map(_FILE.fullmatch, written.files))
+        or is_by_period != bool(written.periods)
+    ):
+        message = f"the report tells of files of output {output.seq} that its attempt has not written"
+        raise SnapshotError(Problem("SNAPSHOT_001", message, "see who can write reports; nothing was committed"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """Gives errors of a table the place of the output in the YAML."""
+
+    snapshot: Snapshot
+    output: OutputOperation
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if not isinstance(error, RuntimeProviderError):
+            return
+        mark = self.snapshot.plan.marks.get(self.output.mark)
+        place = Place(project=self.snapshot.project.name, operation_seq=self.output.seq)
+        if mark is not None:
+            place = replace(place, file=mark.file, line=mark.line, column=mark.column)
+        raise type(error)(replace(problem, location=place) for problem in error.problems) from error

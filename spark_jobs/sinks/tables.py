@@ -1,0 +1,159 @@
+"""Outputs into Iceberg and Delta tables: Parquet files under their final names, which somebody else commits.
+
+    <location>/runtime-<run>/<token>-<nonce>-<seq>/_uncommitted     says that no table refers to the files beside it
+    <location>/runtime-<run>/<token>-<nonce>-<seq>/part-….parquet
+
+The job publishes nothing here. The report names the files, and the submitting process, which has the table's library,
+commits them when lease, token and period allow it; there the newest attempt wins.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from spark_jobs.contract.addresses import escape_pattern
+from spark_jobs.contract.options import VERIFIED
+from spark_jobs.contract.report import OutputReport, StagedReport, TableReport
+from spark_jobs.contract.sql import quote_name
+from spark_jobs.sinks.attempts import make_replaced_error
+from spark_jobs.sinks.outputs import Output, SliceFolder, list_periods
+from spark_jobs.sinks.path import PARQUET, StagedFiles
+from spark_jobs.spark.storage import join_uri, open_storage
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from spark_jobs.contract.plan import OutputOperation
+    from spark_jobs.contract.snapshot import Snapshot
+    from spark_jobs.sinks.attempts import Attempt
+
+PERIOD_COLUMN = "_period"
+UNCOMMITTED = "_uncommitted"
+BY_PERIOD = "rows-of"
+"""No column of an output can be called so."""
+
+
+class TableFiles(StagedFiles):
+    """The files of one attempt, in the folder and below it."""
+
+    def add(self, frame: DataFrame) -> int:
+        """Write rows into the folder and return how many there were."""
+        if self.partition_by:
+            # The column itself stays in the files.
+            frame = frame.withColumn(BY_PERIOD, frame[quote_name(PERIOD_COLUMN)])
+        return super().add(frame)
+
+    def take_up(self, names: Iterable[str]) -> None:
+        """Go on with files that hold rows."""
+        self._rows_of = dict.fromkeys(names, 1)
+
+    def list_filled(self) -> list[str]:
+        """Return the paths below the folder of all files that hold rows."""
+        return sorted(name for name, rows in self._rows_of.items() if rows)
+
+    def _list_files(self, below: str = "") -> list[str]:
+        found: list[str] = []
+        for entry in self.storage.list(join_uri(self.uri, below) if below else self.uri):
+            path = f"{below}/{entry.name}" if below else entry.name
+            if not entry.name.startswith((".", "_")):
+                found += self._list_files(path) if entry.is_folder else [path]
+        return found
+
+
+class TableOutput(Output):
+    """An output that is an Iceberg or Delta table."""
+
+    staged: TableFiles
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        snapshot: Snapshot,
+        operation: OutputOperation,
+        attempt: Attempt,
+        *,
+        is_checked: bool = False,
+    ) -> None:
+        super().__init__(spark, snapshot, operation, attempt, is_checked=is_checked)
+        self._storage = open_storage(operation.destination.uri, spark)
+        self._folder = f"runtime-{attempt.run_key}/{attempt.name}-{operation.seq}"
+        self._periods = list_periods(snapshot)
+        self._kept: TableReport | None = None
+        self.staged = TableFiles(
+            spark, self._storage, join_uri(operation.destination.uri, self._folder), PARQUET, partition_by=self._split()
+        )
+
+    @property
+    def stages_parquet(self) -> bool:
+        """Tell whether the rows are staged in one folder of Parquet files."""
+        return not self.staged.partition_by
+
+    def claim(self) -> None:
+        """Mark the attempt's folder as one that no table refers to."""
+        with self.explained():
+            self._storage.make_folder(self.staged.uri)
+            self._storage.write_bytes(join_uri(self.staged.uri, UNCOMMITTED), b"")
+
+    def check(self) -> None:
+        """Nothing: tokens are compared when the files are committed."""
+
+    def rehearse(self) -> None:
+        """Nothing: the table was asked about the columns when the run was resolved."""
+
+    def take_up(self, kept: OutputReport) -> None:
+        """Go on with the files that were staged; RUN_002 when a newer attempt has removed them."""
+        assert kept.staged is not None
+        self.resumes, self.rows, self._kept = True, kept.rows, kept.table
+        self.staged.take_up(kept.table.files if kept.table is not None else ())
+        if not all(self._storage.exists(join_uri(self.staged.uri, name)) for name in self.staged.list_filled()):
+            raise make_replaced_error(self.attempt.token)
+
+    def is_published(self) -> bool:
+        """Say no: the submitting process finds out when it commits."""
+        return False
+
+    def describe_staged(self) -> StagedReport:
+        """Return where the staged rows are."""
+        return StagedReport(self.attempt.nonce, self.staged.uri, PARQUET)
+
+    def publish(self) -> None:
+        """Nothing: the submitting process commits the files that the report names."""
+
+    def abandon(self) -> None:
+        """Remove the attempt's folder."""
+        super().abandon()
+        self._storage.delete(self.staged.uri)
+
+    def make_report(self) -> OutputReport:
+        """Return what is to be committed."""
+        with self.explained():
+            files = self.staged.list_filled()
+            content = self._compute_content(files)
+        periods = self._periods if self.operation.write_mode == "replace_period" else ()
+        table = TableReport(self._folder, tuple(files), periods, content)
+        if self._kept is not None:
+            table = replace(table, base=self._kept.base, has_base=self._kept.has_base)
+        return replace(super().make_report(), table=table)
+
+    def read_staged(self, staged: StagedFiles) -> DataFrame:
+        """Return the staged rows, without the column by which they are split."""
+        schema = ", ".join(f"{quote_name(column.name)} {column.type}" for column in self.operation.columns)
+        options = {**VERIFIED, "recursiveFileLookup": "true"}
+        return self.spark.read.options(**options).schema(schema).parquet(escape_pattern(staged.uri))
+
+    def copy_slice(self, staged: StagedFiles, kept: SliceFolder) -> None:
+        """Write the rows once more: the table's own files stay the table's."""
+        StagedFiles(self.spark, kept.storage, kept.hidden_uri, PARQUET).add(self.read_staged(staged))
+
+    def _split(self) -> tuple[str, ...]:
+        """A table may be partitioned by period, and no file can be in two partitions."""
+        has_period = any(column.name == PERIOD_COLUMN for column in self.operation.columns)
+        return (BY_PERIOD,) if has_period and len(self._periods) > 1 else ()
+
+    def _compute_content(self, files: list[str]) -> str | None:
+        uris = [join_uri(self.staged.uri, name) for name in files]
+        digests = [self._storage.compute_digest(uri, without_footer=True) for uri in uris]
+        return None if None in digests else hashlib.sha256("\n".join(sorted(map(str, digests))).encode()).hexdigest()

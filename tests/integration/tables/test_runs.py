@@ -1,0 +1,338 @@
+"""Whole runs that read from and write into Iceberg and Delta tables, on Spark without a jar of either."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from airflow_provider_runtime.cli.local_run import RunResult
+from airflow_provider_runtime.core.errors import RuntimeProviderError
+from airflow_provider_runtime.core.registry.sql import open_registry
+from airflow_provider_runtime.core.runs.tables import TableCommits
+from airflow_provider_runtime.core.tables import TableColumn
+from tests.integration.runs.workplace import Workplace, make_output, make_project, make_update
+from tests.integration.tables.kit import LEDGER, TableKit, lines
+
+pytestmark = [pytest.mark.spark, pytest.mark.integration]
+
+DATASOURCE = {
+    "iceberg": {
+        "type": "iceberg",
+        "path_prefix": "../warehouse",
+        "options": {"name": "lake", "uri": "sqlite:///../catalog.db"},
+    },
+    "delta": {"type": "delta", "path_prefix": ".."},
+}
+TABLE = {"iceberg": "finance.{}", "delta": "{}"}
+
+
+@dataclass
+class Books:
+    """A workplace with tables of one format: a ledger that is read, and results that are written."""
+
+    place: Workplace
+    format: Any
+
+    @property
+    def ledger(self) -> TableKit:
+        return TableKit(self.format, self.place.folder)
+
+    @property
+    def results(self) -> TableKit:
+        return TableKit(self.format, self.place.folder, name="results")
+
+    def destination(self, name: str = "results") -> dict[str, str]:
+        return {"datasource_id": "tables", "table": TABLE[self.format].format(name)}
+
+    def define(self, operations: list[dict[str, Any]], **project: Any) -> None:
+        self.place.write_catalog(
+            "project.yaml", make_project("close", operations, input_dataset_id="ledger", **project)
+        )
+
+    def run(self, period: str = "2026-01", **options: Any) -> RunResult:
+        return self.place.run("close", period, **options)
+
+    def read_results(self, version: str | None = None) -> list[tuple[str, str, str]]:
+        return sorted((row["_period"], row["account"], str(row["doubled"])) for row in self.results.read(version))
+
+
+@pytest.fixture(params=["iceberg", "delta"])
+def books(request: Any, tmp_path: Path, spark: SparkSession) -> Iterator[Books]:
+    registry = open_registry(f"sqlite:///{tmp_path}/registry.db")
+    books = Books(Workplace(tmp_path, registry, spark, ""), request.param)
+    table = TABLE[books.format].format("{{table_name}}")
+    strategy = {"type": "table", "datasource_id": "tables", "table": table}
+    columns = [
+        {"name": "account", "type": "string"},
+        {"name": "amount", "type": "decimal", "precision": 18, "scale": 2},
+    ]
+    main = {"name": "ledger", "temporal_mode": "period", "columns": columns}
+    books.place.write_catalog(
+        "tables.yaml",
+        [
+            {"datasource": {"id": "tables", **DATASOURCE[books.format]}},
+            {"resolver": {"id": "tables", "version": 1, "rules": [{"name": "tables", "strategy": strategy}]}},
+            {"dataset": {"id": "ledger", "name": "GL", "version": 1, "resolver_id": "tables", "main_table": main}},
+        ],
+    )
+    yield books
+    registry.close()
+
+
+def double_into(destination: dict[str, str], **arguments: Any) -> list[dict[str, Any]]:
+    written = {"columns": ["account", "doubled", "_period"], **arguments}
+    output = make_output(20, "", **written)
+    output["arguments"]["destination"] = destination
+    return [make_update(10, doubled="amount * 2"), output]
+
+
+def test_period_is_read_from_a_table_and_replaced_in_another_in_one_commit(books: Books) -> None:
+    books.ledger.publish(lines("2026-01", "1.00", "2.00"))
+    books.ledger.publish(lines("2026-02", "5.00"), period="2026-02")
+    books.define(double_into(books.destination()))
+    first = books.run("2026-01")
+    books.run("2026-02")
+    assert books.read_results() == [
+        ("2026-01", "A0", "2.00"),
+        ("2026-01", "A1", "4.00"),
+        ("2026-02", "A0", "10.00"),
+    ]
+    version = first.report["outputs"][0]["table_version"]
+    assert books.read_results(version) == [("2026-01", "A0", "2.00"), ("2026-01", "A1", "4.00")]
+
+    books.ledger.publish(lines("2026-01", "3.00"), token=2)
+    books.run("2026-01")
+    assert books.read_results() == [("2026-01", "A0", "6.00"), ("2026-02", "A0", "10.00")]
+    assert len(books.results.open().read_head().list_changes()) == 3  # type: ignore[attr-defined]
+
+
+def test_snapshot_reads_its_version_after_the_table_was_replaced(books: Books) -> None:
+    version = books.ledger.publish(lines("2026-01", "1.00", "2.00"))
+    books.define(double_into(books.destination()))
+    snapshot = books.place.resolve("close", "2026-01")
+    assert snapshot.resolver_snapshot.table_version == version
+    books.ledger.publish(lines("2026-01", "9.00"), token=2)
+    assert books.place.execute(snapshot).succeeded
+    expected = [("2026-01", "A0", "2.00"), ("2026-01", "A1", "4.00")]
+    assert books.read_results() == expected
+    books.run()
+    assert books.read_results() == [("2026-01", "A0", "18.00")]
+    assert books.place.execute(snapshot).succeeded
+    assert books.read_results() == expected
+
+
+def test_same_rows_again_make_no_version(books: Books) -> None:
+    books.ledger.publish(lines("2026-01", "1.00"))
+    books.define(double_into(books.destination()))
+    snapshot = books.place.resolve("close", "2026-01")
+    first, second = books.place.execute(snapshot), books.place.execute(snapshot)
+    versions = [result.report["outputs"][0]["table_version"] for result in (first, second)]
+    assert versions[0] == versions[1] == books.results.open().find_version()
+
+
+def test_table_may_be_read_and_replaced_by_the_same_run(books: Books) -> None:
+    books.ledger.publish(lines("2026-01", "1.00"))
+    output = make_output(20, "", columns=["account", "amount", "_period"])
+    output["arguments"]["destination"] = books.destination("ledger")
+    books.define([make_update(10, amount="amount * 2"), output])
+    snapshot = books.place.resolve("close", "2026-01")
+    for _ in range(2):
+        assert books.place.execute(snapshot).succeeded
+        assert books.ledger.read() == lines("2026-01", "2.00")
+
+
+def test_overwrite_replaces_the_whole_table(books: Books) -> None:
+    books.ledger.publish(lines("2026-01", "1.00"))
+    books.ledger.publish(lines("2026-02", "5.00"), period="2026-02")
+    books.define(double_into(books.destination(), write_mode="overwrite"))
+    books.run("2026-01")
+    books.run("2026-02")
+    assert books.read_results() == [("2026-02", "A0", "10.00")]
+
+
+def test_days_in_a_month_are_replaced_each_in_its_own_partition(books: Books) -> None:
+    books.place.write_catalog("project.yaml", [])
+    for day, amount in (("2026-01-05", "1.00"), ("2026-01-06", "2.00")):
+        books.ledger.publish(lines(day, amount), period=day)
+    strategy = {"type": "table", "datasource_id": "tables", "table": TABLE[books.format].format("ledger")}
+    rule = {"name": "days", "data_level": "day", "strategy": strategy}
+    books.place.write_catalog("days.yaml", {"resolver": {"id": "days", "version": 1, "rules": [rule]}})
+    books.define(double_into(books.destination()), resolver_overrides={"ledger": "days"})
+    books.run("2026-01")
+    assert books.read_results() == [("2026-01-05", "A0", "2.00"), ("2026-01-06", "A0", "4.00")]
+    books.ledger.publish([], period="2026-01-06", token=2)
+    books.run("2026-01")
+    assert books.read_results() == [("2026-01-05", "A0", "2.00")]
+
+
+def test_new_column_of_an_output_is_added_to_its_table(books: Books) -> None:
+    books.ledger.publish(lines("2026-01", "1.00"))
+    books.ledger.publish(lines("2026-02", "5.00"), period="2026-02")
+    books.define(double_into(books.destination()))
+    books.run("2026-01")
+    operations = double_into(books.destination(), columns=["account", "doubled", "_period", "_row_id"])
+    books.define(operations, version=2)
+    books.run("2026-02")
+    rows = {row["_period"]: row["_row_id"] is None for row in books.results.read()}
+    assert rows == {"2026-01": True, "2026-02": False}
+
+
+def test_columns_that_do_not_fit_are_told_when_resolving(books: Books) -> None:
+    books.ledger.publish(lines("2026-01", "1.00"))
+    wrong = (TableColumn("account", "bigint"), TableColumn("_period", "string"))
+    books.results.publish([], columns=wrong, periods=())
+    books.define(double_into(books.destination()))
+    with pytest.raises(RuntimeProviderError, match="account is bigint in the table, not string") as caught:
+        books.place.resolve("close", "2026-01")
+    problem = caught.value.problems[0]
+    assert (problem.code, problem.location.operation_seq) == ("OUTPUT_002", 20)
+    assert str(problem.location.file).endswith("project.yaml")
+
+
+def test_output_without_period_column_is_told_when_validating(books: Books) -> None:
+    books.define(double_into(books.destination(), columns=["account", "doubled"]))
+    with pytest.raises(RuntimeProviderError, match="must include the column _period") as caught:
+        books.place.resolve("close", "2026-01")
+    assert caught.value.code == "OUTPUT_002"
+
+
+def test_missing_table_is_data_001_unless_it_may_be_empty(books: Books) -> None:
+    books.define(double_into(books.destination()))
+    with pytest.raises(RuntimeProviderError, match="no table") as caught:
+        books.place.resolve("close", "2026-01")
+    assert caught.value.code == "DATA_001"
+    strategy = {"type": "table", "datasource_id": "tables", "table": TABLE[books.format].format("ledger")}
+    rule = {"name": "any", "on_missing": "empty", "strategy": strategy}
+    books.place.write_catalog("empty.yaml", {"resolver": {"id": "empty", "version": 1, "rules": [rule]}})
+    books.define(double_into(books.destination()), resolver_overrides={"ledger": "empty"})
+    books.run()
+    assert books.read_results() == []
+
+
+def test_files_of_a_version_that_has_expired_are_data_001(books: Books) -> None:
+    books.ledger.publish(lines("2026-01", "1.00"))
+    books.define(double_into(books.destination()))
+    snapshot = books.place.resolve("close", "2026-01")
+    location = snapshot.input_table.locations[0]
+    Path(f"{location.uri}/{location.files[0]}".removeprefix("file://")).unlink()
+    result = books.place.execute(snapshot)
+    assert result.problems[0].code == "DATA_001"
+    assert f"version {location.version}" in result.problems[0].message
+    assert "resolve again" in str(result.problems[0].hint)
+
+
+@pytest.mark.parametrize("landed", [False, True], ids=["before the commit", "after the commit"])
+def test_crash_around_the_commit_is_completed_by_the_retry(books: Books, monkeypatch: Any, landed: bool) -> None:
+    books.ledger.publish(lines("2026-01", "1.00"))
+    books.define(double_into(books.destination()))
+    snapshot = books.place.resolve("close", "2026-01")
+    commit = TableCommits.commit
+
+    def die(self: Any, report: Any, attempt: Any) -> Any:
+        if landed:
+            commit(self, report, attempt)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TableCommits, "commit", die)
+    with pytest.raises(KeyboardInterrupt):
+        books.place.execute(snapshot)
+    monkeypatch.undo()
+    result = books.place.execute(snapshot)
+    assert result.succeeded
+    assert books.read_results() == [("2026-01", "A0", "2.00")]
+    assert len(books.results.open().read_head().list_changes()) == 1  # type: ignore[attr-defined]
+    location = Path(books.results.open().find_location().removeprefix("file://"))
+    assert len(list(location.glob("runtime-*/*"))) == 1
+
+
+def test_commit_of_another_project_about_the_same_period_fails_the_run(books: Books, monkeypatch: Any) -> None:
+    books.ledger.publish(lines("2026-01", "1.00"))
+    books.define(double_into(books.destination()))
+    books.run()
+    commit = TableCommits.commit
+
+    def meet(self: Any, report: Any, attempt: Any) -> Any:
+        columns = (TableColumn("account", "string"), TableColumn("_period", "string"))
+        books.results.publish([{"account": "X", "_period": "2026-01"}], project="other", columns=columns)
+        return commit(self, report, attempt)
+
+    monkeypatch.setattr(TableCommits, "commit", meet)
+    books.ledger.publish(lines("2026-01", "4.00"), token=2)
+    result = books.place.execute(books.place.resolve("close", "2026-01"))
+    assert result.problems[0].code == "RUN_002"
+    assert books.read_results() == [("2026-01", "X", "None")]
+    monkeypatch.undo()
+    books.run()
+    assert books.read_results() == [("2026-01", "A0", "8.00")]
+
+
+def test_registered_output_keeps_its_slices(books: Books) -> None:
+    books.ledger.publish(lines("2026-01", "1.00"))
+    books.define(double_into(books.destination(), register_as_dataset="Doubled"))
+    result = books.run()
+    assert result.registrations[0].version == 1
+    shutil.rmtree(books.place.folder / ("warehouse/finance/results" if books.format == "iceberg" else "results"))
+    output = make_output(20, "copy", columns=["account", "doubled"])
+    books.place.write_catalog("reader.yaml", make_project("reader", [output], input_dataset_id="Doubled"))
+    books.place.run("reader", "2026-01")
+    assert books.place.read("copy", "account", "doubled") == [("A0", Decimal("2.00"))]
+
+
+def test_join_of_a_table_takes_files_of_its_date(books: Books) -> None:
+    from datetime import date
+
+    books.ledger.publish(lines("2026-01", "1.00"))
+    columns = (TableColumn("account", "string"), TableColumn("rate", "decimal(18,2)"))
+    columns += (TableColumn("_period_from", "date"), TableColumn("_period_to", "date"))
+    rates = [
+        {"account": "A0", "rate": Decimal("3.00"), "_period_from": date(2025, 1, 1), "_period_to": date(2026, 1, 1)},
+        {"account": "A0", "rate": Decimal("5.00"), "_period_from": date(2026, 1, 1), "_period_to": None},
+    ]
+    kit = replace(books.ledger, name="rates")
+    version = kit.publish(rates, columns=columns, periods=(), files=2)
+    main = {
+        "name": "rates",
+        "temporal_mode": "bitemporal",
+        "columns": [
+            {"name": "account", "type": "string"},
+            {"name": "rate", "type": "decimal", "precision": 18, "scale": 2},
+        ],
+    }
+    rates_dataset = {"id": "rates", "name": "Rates", "version": 1, "resolver_id": "tables", "main_table": main}
+    books.place.write_catalog("rates.yaml", {"dataset": rates_dataset})
+    join = {"alias": "r", "dataset_id": "rates", "on": "ledger.account = r.account"}
+    _, output = double_into(books.destination())
+    books.define([make_update(10, [join], doubled="amount * r.rate"), output])
+    snapshot = books.place.resolve("close", "2026-01")
+    (pinned,) = snapshot.resolver_snapshot.join_datasets
+    assert pinned.table_version == version
+    (table,) = [table for table in snapshot.plan.tables.values() if table.table == "rates"]
+    assert [len(location.files) for location in table.locations] == [1]
+    assert books.place.execute(snapshot).succeeded
+    assert [amount for _, _, amount in books.read_results()] == ["5.0000"]
+
+
+def test_columns_of_all_types_survive(books: Books) -> None:
+    assert LEDGER[1].type == "decimal(18,2)"
+    books.ledger.publish(lines("2026-01", "1.00"))
+    columns = ["account", "_period", "number", "day", "moment", "yes"]
+    operations = double_into(books.destination(), columns=columns)
+    operations[0] = make_update(
+        10,
+        number="1",
+        day='DATE("2026-01-31")',
+        moment="NOW()",
+        yes="amount = 1",
+    )
+    books.define(operations)
+    books.run()
+    (row,) = books.results.read()
+    assert (row["number"], str(row["day"]), row["yes"]) == (1, "2026-01-31", True)
+    assert row["moment"].isoformat() == "2026-11-01T00:00:00+00:00"
