@@ -336,3 +336,22 @@ def test_columns_of_all_types_survive(books: Books) -> None:
     (row,) = books.results.read()
     assert (row["number"], str(row["day"]), row["yes"]) == (1, "2026-01-31", True)
     assert row["moment"].isoformat() == "2026-11-01T00:00:00+00:00"
+
+
+def test_example_reads_an_iceberg_ledger_and_publishes_a_delta_table(tmp_path: Path, spark: SparkSession) -> None:
+    import runpy
+
+    from deltalake import DeltaTable
+
+    examples = tmp_path / "examples"
+    for name in ("catalog", "data"):
+        shutil.copytree(Path(__file__).parents[3] / "dags_examples" / name / "tables", examples / name / "tables")
+    # Paths of a catalog are relative to its folder.
+    runpy.run_path(str(examples / "data" / "tables" / "make_ledger.py"), run_name="__main__")
+    registry = open_registry(f"sqlite:///{tmp_path}/registry.db")
+    place = Workplace(examples, registry, spark, "")
+    (examples / "catalog" / "sources.yaml").unlink()
+    place.run("intercompany-balances", "2026-01")
+    rows = DeltaTable(str(examples / "data" / "tables" / "results" / "balances")).to_pyarrow_table().to_pylist()
+    assert sorted((row["company"], str(row["balance"])) for row in rows) == [("DE01", "1300.00"), ("US01", "-1300.00")]
+    registry.close()

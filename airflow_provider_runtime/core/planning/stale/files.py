@@ -43,9 +43,9 @@ def list_files(location: Location) -> list[FileState] | None:
 
 
 def _list_pinned(location: Location) -> list[FileState] | None:
-    """Return the files of a table's version."""
+    """Return the files of a table's version; None where the table could not be asked for one."""
     root = find_local_path(location.uri)
-    if root is None:
+    if root is None or not location.schema:
         return None
     try:
         return sorted(found for name in location.files for found in _walk(Path(root, name)))

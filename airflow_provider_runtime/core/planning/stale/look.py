@@ -25,6 +25,7 @@ from airflow_provider_runtime.core.planning.resolve.resolver_choice import choos
 from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods
 from airflow_provider_runtime.core.planning.resolve.slices import locate_slices
 from airflow_provider_runtime.core.planning.resolve.tables import ResolveContext, resolve_table
+from airflow_provider_runtime.core.planning.resolve.versioned_tables import Reading, pin_locations
 from airflow_provider_runtime.core.planning.snapshot.pinning import pin_table
 from airflow_provider_runtime.core.planning.stale.changes import DefinitionChange, compare_definitions
 from airflow_provider_runtime.core.planning.stale.compared import ComparedProject, ComparedTable, merge_names
@@ -307,7 +308,11 @@ class Look:
         run = RunConstants.of(now, period, project.index.find_previous(period))
         context = ResolveContext(self.loaded.catalog, project.name, project.index, period, run)
         dataset = table.use.dataset.model.model_copy(update={"version": table.pin.version})
-        return resolve_table(context, table.choice.definition, dataset, table.use.table, table.use.location).locations
+        found = resolve_table(context, table.choice.definition, dataset, table.use.table, table.use.location).locations
+        if any(location.kind == "table" and location.credential_ref for location in found):
+            # Nobody is asked for secrets by a look.
+            return found
+        return pin_locations(found, Reading(table.use.table, period.start_date, table.use.location), None)
 
 
 @dataclass(frozen=True, slots=True)
