@@ -16,7 +16,7 @@ from airflow_provider_runtime.core.runs.report import make_job_error
 from airflow_provider_runtime.failures import to_airflow_error, translate_errors
 from airflow_provider_runtime.get_provider_info import get_provider_info
 from airflow_provider_runtime.hooks import storage
-from airflow_provider_runtime.hooks.credentials import make_environment, read_secret
+from airflow_provider_runtime.hooks.credentials import make_environment, read_properties, read_secret
 from airflow_provider_runtime.hooks.runtime import RuntimeHook
 from spark_jobs.contract.codes import Code
 from spark_jobs.contract.report import ErrorReport, Report
@@ -139,6 +139,20 @@ def test_secret_of_a_service_is_a_login_where_the_connection_has_one(monkeypatch
     assert read_secret("airflow://bearer") == "canary"
     with pytest.raises(DefinitionError, match="CATALOG_004: the connection of 'airflow://empty' has no password"):
         read_secret("airflow://empty")
+
+
+def test_connection_of_type_iceberg_is_a_rest_catalog_with_its_properties(monkeypatch: pytest.MonkeyPatch) -> None:
+    extra = {"warehouse": "prod", "scope": "PRINCIPAL_ROLE:ALL"}
+    fields = {"host": "https://catalog.example/v1", "login": "client", "password": "canary"}
+    connect(monkeypatch, "lake", conn_type="iceberg", extra=extra, **fields)
+
+    assert read_properties("airflow://lake") == {
+        "uri": "https://catalog.example/v1",
+        "type": "rest",
+        "user": "client",
+        "password": "canary",
+        **extra,
+    }
 
 
 @pytest.mark.parametrize(
