@@ -32,7 +32,8 @@ def main() -> None:
     ) as catalog:
         catalog.create_namespace_if_not_exists("finance")
         table = catalog.create_table_if_not_exists("finance.intercompany", SCHEMA)
-        table.overwrite(pa.Table.from_pylist(rows, SCHEMA))
+        write = table.overwrite if table.current_snapshot() else table.append
+        write(pa.Table.from_pylist(rows, SCHEMA))
 
 
 if __name__ == "__main__":

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_provider_runtime.cli.local_run import RunResult
+from airflow_provider_runtime.cli.local_run import LocalRunner, RunResult
 from airflow_provider_runtime.core.errors import RuntimeProviderError
+from airflow_provider_runtime.core.planning.snapshot.store import write_snapshot
 from airflow_provider_runtime.core.registry.sql import open_registry
 from airflow_provider_runtime.core.runs.tables import TableCommits
 from airflow_provider_runtime.core.tables import TableColumn
@@ -355,3 +356,15 @@ def test_example_reads_an_iceberg_ledger_and_publishes_a_delta_table(tmp_path: P
     rows = DeltaTable(str(examples / "data" / "tables" / "results" / "balances")).to_pyarrow_table().to_pylist()
     assert sorted((row["company"], str(row["balance"])) for row in rows) == [("DE01", "1300.00"), ("US01", "-1300.00")]
     registry.close()
+
+
+def test_staged_rows_are_committed_when_they_are_published(books: Books) -> None:
+    books.ledger.publish(lines("2026-01", "1.00"))
+    books.define(double_into(books.destination()))
+    snapshot = books.place.resolve("close", "2026-01")
+    uri = write_snapshot(snapshot, str(books.place.folder / "snapshots"))
+    runner = LocalRunner(books.place.registry, lambda: books.place.spark, books.place.said.append, stage_only=True)
+    assert runner.execute(snapshot, uri).report["status"] == "staged"
+    assert books.results.open().find_version() is None
+    assert runner.publish(snapshot, uri).succeeded
+    assert books.read_results() == [("2026-01", "A0", "2.00")]
