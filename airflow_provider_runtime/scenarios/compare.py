@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -54,73 +54,27 @@ def compare_rows(
 
 
 def _match(expected: Sequence[Row], actual: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-    """Pair equal rows off; return the expected rows without a partner, and the actual ones."""
-    shapes = {tuple(sorted(row)) for row in expected}
-    if len(shapes) <= 1:
-        return _match_same_shape(expected, actual, next(iter(shapes), ()))
-    return _match_any_shape(expected, actual)
+    """Pair equal rows off; return the expected rows without a partner, and the actual ones.
 
-
-def _match_same_shape(
-    expected: Sequence[Row], actual: Sequence[Row], columns: tuple[str, ...]
-) -> tuple[list[Row], list[Row]]:
-    wanted = Counter(_key(row, columns) for row in expected)
-    extra = []
-    for row in actual:
-        key = _key(row, columns)
-        if wanted[key] > 0:
-            wanted[key] -= 1
-        else:
-            extra.append(row)
-    missing = []
-    for row in expected:
-        key = _key(row, columns)
-        if wanted[key] > 0:
-            wanted[key] -= 1
-            missing.append(row)
-    return missing, extra
-
-
-def _match_any_shape(expected: Sequence[Row], actual: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-    """Largest pairing of rows that name different columns, by augmenting paths."""
-    candidates: list[list[int]] = []
+    Rows that name more columns choose first, since fewer rows can be theirs.
+    """
     indexes: dict[tuple[str, ...], dict[tuple[Value, ...], list[int]]] = {}
-    for row in expected:
+    taken: set[int] = set()
+    missing = []
+    for row in sorted(expected, key=len, reverse=True):
         columns = tuple(sorted(row))
         if columns not in indexes:
-            index: dict[tuple[Value, ...], list[int]] = defaultdict(list)
-            for position, other in enumerate(actual):
-                index[_key(other, columns)].append(position)
-            indexes[columns] = index
-        candidates.append(indexes[columns].get(_key(row, columns), []))
-    partner: dict[int, int] = {}
-    missing = [
-        expected[index]
-        for index in sorted(range(len(expected)), key=lambda i: len(candidates[i]))
-        if not _augment(index, candidates, partner)
-    ]
-    return missing, [row for position, row in enumerate(actual) if position not in partner]
-
-
-def _augment(start: int, candidates: list[list[int]], partner: dict[int, int]) -> bool:
-    """Find a partner for one expected row, moving earlier ones where that frees one (breadth first, no recursion)."""
-    came_from: dict[int, tuple[int, int | None]] = {}
-    queue = [(start, None)]
-    for index, via in queue:
-        for position in candidates[index]:
-            if position in came_from:
-                continue
-            came_from[position] = (index, via)
-            if position in partner:
-                queue.append((partner[position], position))  # type: ignore[arg-type]
-                continue
-            free: int | None = position
-            while free is not None:
-                owner, previous = came_from[free]
-                partner[free] = owner
-                free = previous
-            return True
-    return False
+            index = indexes[columns] = defaultdict(list)
+            for position in reversed(range(len(actual))):
+                index[_key(actual[position], columns)].append(position)
+        candidates = indexes[columns].get(_key(row, columns), [])
+        while candidates and candidates[-1] in taken:
+            candidates.pop()
+        if candidates:
+            taken.add(candidates.pop())
+        else:
+            missing.append(row)
+    return missing, [row for position, row in enumerate(actual) if position not in taken]
 
 
 def _key(row: Row, columns: Sequence[str]) -> tuple[Value, ...]:

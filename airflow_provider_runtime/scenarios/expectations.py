@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-import signal
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from airflow_provider_runtime.core.errors import Problem
@@ -23,10 +20,6 @@ from airflow_provider_runtime.scenarios.values import (
 )
 from spark_jobs.contract.checks import Check, CheckResult
 from spark_jobs.contract.plan import Column
-
-LONGEST_SEARCHED = 2_000
-SECONDS_OF_SEARCH = 2.0
-"""More than any pattern needs that does not try the same characters in ever new ways."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,34 +129,10 @@ def _differ(path: str, expected: object, actual: object) -> Mismatch:
 def compare_error(expected: ExpectedError, problems: Sequence[Problem]) -> list[Mismatch]:
     """Succeed when any of the errors reported has the code, and a message that the pattern finds."""
     if any(
-        problem.code == expected.code and (expected.message is None or _finds(expected.message, problem.message))
+        problem.code == expected.code and (expected.message is None or re.search(expected.message, problem.message))
         for problem in problems
     ):
         return []
     wanted = expected.code + (f" with a message like '{expected.message}'" if expected.message else "")
     found = "; ".join(str(problem) for problem in problems[:8]) or "no error"
     return [Mismatch("error", f"expected {wanted}, found {found}")]
-
-
-def _finds(pattern: str, message: str) -> bool:
-    with _limit_seconds(SECONDS_OF_SEARCH, f"the pattern '{pattern}' takes too long; write it without nested repeats"):
-        return re.search(pattern, message[:LONGEST_SEARCHED]) is not None
-
-
-@contextmanager
-def _limit_seconds(seconds: float, reason: str) -> Iterator[None]:
-    """Raise ExpectedValueError after so many seconds, where the system can interrupt: in POSIX's main thread."""
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(*_: object) -> None:
-        raise ExpectedValueError(reason)
-
-    handler = signal.signal(signal.SIGALRM, stop)
-    timer = signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, *timer)
-        signal.signal(signal.SIGALRM, handler)

@@ -14,8 +14,8 @@ pytestmark = pytest.mark.chaos
 ROOT = Path(__file__).parents[2]
 SEEDS = {
     "yaml": ROOT / "dags_examples" / "catalog" / "fx_close",
-    "expression": ROOT / "tests" / "unit" / "expr" / "golden",
-    "snapshot": ROOT / "tests" / "unit" / "planning" / "golden",
+    "expression": ROOT / "tests" / "unit" / "core" / "expr" / "golden",
+    "snapshot": ROOT / "tests" / "unit" / "core" / "planning" / "golden",
 }
 
 

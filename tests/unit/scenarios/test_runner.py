@@ -142,12 +142,6 @@ def test_a_period_of_old_is_run_at_the_time_that_is_given(tmp_path: Path) -> Non
     assert result.status == "passed", result.message
 
 
-def test_a_pattern_that_would_search_for_ever_is_stopped(tmp_path: Path) -> None:
-    [result] = run(write(tmp_path, more='expect: {error: {code: EXPR_002, message: "^(.*.*)*.*.*.*.*ZZ$"}}'))
-    assert result.status == "error"
-    assert "takes too long" in result.message
-
-
 @pytest.mark.parametrize("name", ["pipe.yaml", "zero.yaml"])
 def test_a_file_that_never_ends_is_refused(tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / "pipe.yaml")
