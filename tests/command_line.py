@@ -7,9 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 from click.testing import CliRunner, Result
 
-from airflow_provider_runtime.cli.main import command
+from airflow_provider_runtime.cli.main import main
 
 BIN = Path(sys.executable).parent
 
@@ -29,6 +30,12 @@ def call(folder: Path, *words: str, status: int = 0, **environment: str) -> str:
     return done.stdout + done.stderr
 
 
+@click.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def _command_line(words: tuple[str, ...]) -> None:
+    main(list(words))
+
+
 def invoke(*words: object) -> Result:
-    """Run `airflow-runtime` with these words in this process."""
-    return CliRunner().invoke(command, [*map(str, words)])
+    """Run `airflow-runtime` with these words in this process, with what it says of errors."""
+    return CliRunner().invoke(_command_line, [*map(str, words)])

@@ -62,7 +62,7 @@ def test_change_under_the_same_version_is_refused_until_the_version_is_raised(
     text = path.read_text("utf-8")
     run = ("run", "--project", "fx-conversion", "--period", "2026-03")
     assert invoke(*run).exit_code == 0
-    path.write_text(text.replace("amount_local * fx.rate, 2", "amount_local * fx.rate, 1"), encoding="utf-8")
+    path.write_text(text.replace("amount_local * fx.rate, 2", "fx.rate * amount_local, 2"), encoding="utf-8")
 
     assert "CATALOG_005" in invoke(*run, "--dry-run").output
     path.write_text(path.read_text("utf-8").replace("version: 1", "version: 2"), encoding="utf-8")
