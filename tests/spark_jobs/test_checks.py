@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,8 @@ from airflow_provider_runtime.core.registry.memory import MemoryRegistry
 from spark_jobs.checks import rows_read
 from spark_jobs.contract.addresses import escape_pattern
 from spark_jobs.contract.snapshot import Snapshot
+from spark_jobs.errors import JobError
+from spark_jobs.sinks.publish import Publication
 
 pytestmark = pytest.mark.spark
 
@@ -249,3 +254,69 @@ def test_groups_are_compared_alike_by_driver_and_by_spark(
         "recorded": ("recorded", 3, [(None, "recorded"), ("EUR", "recorded"), ("USD", "recorded")]),
         "text": ("passed", 3, passed),
     }
+
+
+FAULTS = {
+    "a lost row": "J1,EUR,10.00\nJ2,USD,5.50\n",
+    "a doubled row": RIGHT + "J2,USD,5.50\n",
+    "a cent off": RIGHT.replace("5.50", "5.51"),
+    "a NULL": RIGHT.replace("5.50", ""),
+    "a missing group": "J1,EUR,10.00\nJ2,EUR,5.50\nJ3,,-1.25\n",
+    "a group too many": RIGHT.replace("J1,EUR,10.00", "J1,EUR,9.00\nJ4,GBP,1.00"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_no_reader_ever_sees_a_fault(books: Books, fault: str) -> None:
+    checks = (
+        "{name: total, output: 20, value: SUM(amount), equals: 14.25}",
+        "{name: rows, output: 30, value: COUNT(*), equals: 3}",
+        "{name: amounts, output: 30, rows: amount IS NOT NULL}",
+        "{name: by currency, output: 20, group_by: [currency], value: COUNT(*), equals: 1}",
+        "{name: currencies, output: 30, value: MAX_AGG(currency), equals: USD}",
+    )
+    books.define(*checks, key=", key: [journal]")
+    assert books.run().succeeded
+    before = books.list_published()
+    seen: set[str] = set()
+    done = threading.Event()
+
+    def poll() -> None:
+        while not done.is_set():
+            for path in books.folder.glob("out/*/period=*/*.parquet"):
+                with contextlib.suppress(OSError):
+                    seen.add(hashlib.sha256(path.read_bytes()).hexdigest())
+
+    published = {
+        hashlib.sha256(path.read_bytes()).hexdigest() for path in books.folder.glob("out/*/period=*/*.parquet")
+    }
+    reader = threading.Thread(target=poll)
+    reader.start()
+    try:
+        books.write("2026-01", FAULTS[fault])
+        result = books.run()
+    finally:
+        done.set()
+        reader.join()
+    assert {problem.code for problem in result.problems} == {"CHECK_001"}
+    assert seen == published
+    assert books.list_published() == before
+
+
+def test_run_that_dies_between_checks_and_publication_is_checked_anew(
+    books: Books, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    books.define("{name: total, output: 20, value: SUM(amount), equals: 14.25}")
+
+    def die(*_: object) -> None:
+        raise JobError("INFRA_001", "the machine went away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Publication, "publish", die)
+        died = books.run()
+    assert [check["status"] for check in died.report["checks"]] == ["passed"]
+    assert books.list_published() == []
+    books.write("2026-01", FAULTS["a cent off"])
+    again = books.run()
+    assert [problem.code for problem in again.problems] == ["CHECK_001"]
+    assert books.list_published() == []

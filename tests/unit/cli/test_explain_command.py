@@ -165,3 +165,27 @@ def test_unknown_period_raises_period_error(catalog: Path) -> None:
     with pytest.raises(RuntimeProviderError) as caught:
         run(catalog, "--period", "2026-13")
     assert caught.value.code == "PERIOD_001"
+
+
+CHECKS = """
+  checks:
+    - {name: nothing lost, output: 30, value: SUM(converted), equals: {input: SUM(amount)}, on_fail: warn}
+    - {name: one row a currency, output: 30, unique: [currency]}
+    - {name: rates, output: 30, value: COUNT(*), equals: {dataset_id: fx, value: COUNT(code)}}
+"""
+
+
+def test_checks_are_explained_with_their_sql_and_lineage(catalog: Path) -> None:
+    (catalog / "all.yaml").write_text(CATALOG.rstrip("\n") + CHECKS)
+    document = json.loads(run(catalog, "--format", "json").stdout)
+    lost, unique, rates = document["checks"]
+    assert (lost["name"], lost["kind"], lost["output"], lost["on_fail"]) == ("nothing lost", "value", 30, "warn")
+    assert [sql.splitlines()[1] for sql in lost["spark_sql"]] == ["FROM `output 30` AS `@w`", "FROM `input` AS `@w`"]
+    assert lost["lineage"] == ["FX.rates.rate", "GL.entries.amount"]
+    assert unique["lineage"] == ["GL.entries.currency"]
+    assert "HAVING count(1) > 1" in unique["spark_sql"][0]
+    assert rates["lineage"] == ["FX.rates.code"]
+    assert "check:2" in {table["key"] for table in document["tables"]}
+    text = run(catalog).output
+    assert "check 'nothing lost' on output 30, warns" in text
+    assert "rests on FX.rates.rate, GL.entries.amount" in text
