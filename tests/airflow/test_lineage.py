@@ -19,6 +19,7 @@ from airflow_provider_runtime.operators.lineage import (
 )
 from airflow_provider_runtime.operators.resolve import ResolveOperator
 from airflow_provider_runtime.operators.run_project import RunProjectOperator
+from spark_jobs.contract.checks import CheckResult
 from spark_jobs.contract.plan import Location, TableTrace
 from spark_jobs.contract.report import OutputReport, Report
 from tests.airflow.tasks import FakeSpark, FakeTask
@@ -62,6 +63,20 @@ def test_lineage_names_every_input_with_its_schema(snapshot_uri: str, tmp_path: 
         "budgets/2026-01.csv",
     }
     assert "rate" in inputs[f"{tmp_path}/data/fx_close/exchange_rates.csv"]
+
+
+def test_checks_are_assertions_about_the_data_quality_of_their_output(snapshot_uri: str) -> None:
+    lost = CheckResult(
+        name="nothing lost", output=30, kind="value", on_fail="block", status="failed", value="5", expected="6"
+    )
+    total = CheckResult(name="total", output=30, kind="value", on_fail="warn", status="recorded", value="5")
+    unique = CheckResult(name="one row a line", output=30, kind="unique", on_fail="warn", status="passed")
+    report = Report("a", 1, "failed", checks=(lost, total, unique))
+    found = make_operator_lineage(read_plan(snapshot_uri), report)
+    facets = {output.name.rsplit("/", 1)[-1]: output.facets for output in found.outputs}
+    told = [(entry.success, entry.name) for entry in facets["ledger_usd"]["dataQualityAssertions"].assertions]
+    assert told == [(False, "nothing lost"), (True, "one row a line")]
+    assert "dataQualityAssertions" not in facets["monthly_close"]
 
 
 def test_lineage_without_openlineage_is_nothing(snapshot_uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
