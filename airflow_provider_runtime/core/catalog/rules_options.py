@@ -18,15 +18,15 @@ SKIPS_VALUES = ("unescapedquotehandling", "SKIP_VALUE")
 
 
 def find_option_faults(
-    options: Mapping[str, str], kind: str = "", is_secret: Callable[[str], bool] = lambda _: False
+    options: Mapping[str, str], kind: str = "", is_secret: Callable[[str, str], bool] = lambda *_: False
 ) -> Iterator[tuple[str, str, str]]:
     """Return name, message and hint for each option that no reader or writer of this kind may have.
 
-    Of secrets more is said elsewhere than that a connection does not have such a property.
+    Of what `is_secret`, by a property's name and its option's value, more is said elsewhere, and nothing repeated here.
     """
     seen: dict[str, str] = {}
     properties = find_refused_properties(options) if kind == "jdbc" else ()
-    refused = {found.option: found for found in properties if not is_secret(found.name)}
+    refused = {found.option: found for found in properties if not is_secret(found.name, options[found.option])}
     for name, value in options.items():
         twin = seen.setdefault(name.lower(), name)
         if twin != name:

@@ -54,7 +54,7 @@ def check_options(
     """Return a problem for each option that is a secret by its name, holds one in a URL, or may not be."""
     problems = [
         Problem("CATALOG_002", message, hint, hide_line(definition, *path, name, key=True))
-        for name, message, hint in find_option_faults(options, kind, _is_secret_name)
+        for name, message, hint in find_option_faults(options, kind, _is_secret)
     ]
     for name, value in options.items():
         word = find_secret_word(name)
@@ -83,8 +83,10 @@ def holds_secret(value: str) -> bool:
     )
 
 
-def _is_secret_name(name: str) -> bool:
-    return find_secret_word(name) is not None or _is_secret_in_url(unquote(name).lower(), "?")
+def _is_secret(name: str, value: str) -> bool:
+    """Tell whether an option or a property of a URL is a secret, or the URL holds one that may look like a property."""
+    is_named = find_secret_word(name) is not None or _is_secret_in_url(unquote(name).lower(), "?")
+    return is_named or holds_secret(value)
 
 
 def _is_secret_in_url(name: str, before: str) -> bool:

@@ -204,7 +204,7 @@ def test_no_secret_of_a_run_is_seen_anywhere(place: Path, service: tuple[str, li
 
 FAILURES = {
     "no such host": "127.0.0.1: => no-such-host.invalid:",
-    "nobody listens": "jdbc:postgresql://127.0.0.1 => jdbc:postgresql://127.0.0.1:1/none?x=",
+    "nobody listens": "jdbc:postgresql://127.0.0.1 => jdbc:postgresql://127.0.0.1:1/none?ApplicationName=",
     "no such user": "&user=postgres => &user=nobody",
     "no such table": "table: out}} => table: pg_catalog.out}}",
     "no such driver": "jdbc:postgresql://127 => jdbc:unknown://127",

@@ -50,6 +50,8 @@ def test_secret_is_looked_for_once_in_a_long_text(part: str) -> None:
         "datasource: {id: x, type: 'jdbc:x://u:hunter2@h'}",
         "datasource: {id: x, type: 'jdbc:x://u:hunter2LONG@h'}",
         "datasource: {id: x, type: csv, status: 'https://u:hunter2LONG@h'}",
+        "datasource: {id: x, type: jdbc, options: {url: 'jdbc:postgresql://u:hunter2=LONG@h/d'}}",
+        "datasource: {id: x, type: jdbc, options: {url: 'jdbc:postgresql://h/d?password=a&hunter2=LONG'}}",
         "datasource: {id: x, type: csv, 'https://u:hunter2@h': x}",
         "'https://u:hunter2@h': {id: x}",
         "datasource: {id: x, type: csv, id: y, 'https://u:hunter2@h': x, 'https://u:hunter2@h': x}",
