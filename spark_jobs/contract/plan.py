@@ -339,6 +339,8 @@ class OutputOperation(Operation):
     write_mode: Literal["replace_period", "overwrite"]
     destination: Destination
     slice: Slice | None = None
+    key: tuple[str, ...] = ()
+    """Columns that say which row is which, for comparisons; none: rows are compared as a multiset."""
 
 
 AnyOperation = UpdateOperation | AggregateOperation | AppendOperation | DeleteOperation | OutputOperation
