@@ -74,5 +74,5 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 @pytest.fixture
 def commands_share_spark(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give `airflow-runtime run` of this process the Spark of all tests, and let it live."""
-    monkeypatch.setattr("airflow_provider_runtime.cli.run._start", lambda *_: spark.newSession())
+    monkeypatch.setattr("airflow_provider_runtime.cli.local_spark.start_spark", lambda *_, **__: spark.newSession())
     monkeypatch.setattr("airflow_provider_runtime.cli.local_run.LocalRunner.stop", lambda _: None)
