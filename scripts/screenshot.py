@@ -30,6 +30,11 @@ def main(address: str) -> None:
         log_in(page, address)
         show_runs(page, address)
         take(page, "periods")
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            show_board(page, address)
+            take(page, f"board-{scheme}")
+        page.emulate_media(color_scheme="light")
         show_documentation(page, address)
         take(page, "dag-docs", DOCUMENTATION)
         browser.close()
@@ -44,6 +49,17 @@ def show_runs(page: Page, address: str) -> None:
         page.locator("[role=menu]:visible").get_by_text(column, exact=True).click()
         page.keyboard.press("Escape")
     page.evaluate("document.activeElement.blur()")
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(1000)
+
+
+def show_board(page: Page, address: str) -> None:
+    """Open the matrix of projects and periods, with the evidence of a month."""
+    page.set_viewport_size({"width": 1280, "height": 860})
+    page.goto(f"{address}/plugin/periods")
+    page.wait_for_selector("[role=grid]")
+    page.click("[data-cell='1:0']")
+    page.wait_for_selector("[data-testid=evidence]")
     page.mouse.move(0, 0)
     page.wait_for_timeout(1000)
 
