@@ -17,6 +17,7 @@ COMMANDS: dict[str, str] = {
     "validate": "Check definitions, without Spark and without data.",
     "explain": "Show each operation's Spark SQL, schema and lineage.",
     "resolve": "Pin versions and locations into a snapshot.",
+    "status": "Show the last periods of each project with their states.",
     "plan": "Show what is missing or stale, why, and what follows from it.",
     "run": "Run a project for one period or several.",
     "publish": "Publish what a run has staged.",

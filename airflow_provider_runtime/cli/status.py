@@ -1,0 +1,83 @@
+"""The command `airflow-runtime status`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from airflow_provider_runtime.cli.options import (
+    catalog_option,
+    format_option,
+    print_json,
+    project_option,
+    registry_option,
+)
+from airflow_provider_runtime.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from airflow_provider_runtime.core.planning.stale.plan import Entry
+    from airflow_provider_runtime.core.registry.ports import Registry, RunRecord
+
+TITLES = ("project", "period", "state", "status", "published (UTC)", "rows", "why")
+
+
+@click.command("status")
+@catalog_option
+@project_option()
+@registry_option()
+@click.option("--last", type=click.IntRange(min=1), default=3, show_default=True, help="Periods of each project.")
+@format_option("text", "json")
+def command(catalog: Path, project: str | None, registry: str | None, last: int, output_format: str) -> None:
+    """Show the last periods of each project: their state, when they were published, and how many rows.
+
+    \b
+    Example:
+      airflow-runtime status --last 6
+    """
+    from airflow_provider_runtime.cli.registries import choose_registry
+    from airflow_provider_runtime.core.planning.stale.making import make_plan
+    from airflow_provider_runtime.core.planning.stale.plan import Scope
+
+    opened = choose_registry(registry, catalog).open_to_read(quiet=output_format == "json")
+    try:
+        entries = make_plan(catalog, opened, Scope(project)).entries
+        rows = [_describe(entry, opened) for entry in _choose_last(entries, last)]
+    finally:
+        opened.close()
+    if output_format == "json":
+        print_json(rows)
+        return
+    print_table(TITLES, [tuple(row.values()) for row in rows], empty="no periods are due", optional=("why", "status"))
+
+
+def _choose_last(entries: Iterable[Entry], last: int) -> list[Entry]:
+    """Return the last periods of each project, projects by name."""
+    by_project: dict[str, list[Entry]] = {}
+    for entry in entries:
+        by_project.setdefault(entry.work.project, []).append(entry)
+    return [entry for name in sorted(by_project) for entry in by_project[name][-last:]]
+
+
+def _describe(entry: Entry, registry: Registry) -> dict[str, Any]:
+    from airflow_provider_runtime.core.evidence.gather import find_published
+
+    published = find_published(registry.list_runs(project=entry.work.project, period=entry.work.period))
+    outputs = ((published.report or {}).get("outputs") or ()) if published is not None else ()
+    return {
+        "project": entry.work.project,
+        "period": entry.work.period,
+        "state": entry.state,
+        "status": entry.status,
+        "published": _format(published),
+        "rows": sum(output["rows"] for output in outputs) if published is not None else None,
+        "why": "; ".join(dict.fromkeys(reason.kind for reason in entry.reasons)),
+    }
+
+
+def _format(run: RunRecord | None) -> str | None:
+    moment = run.published_at if run is not None else None
+    return None if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S")
