@@ -63,6 +63,14 @@ def _print_operations(operations: Sequence[Mapping[str, Any]]) -> None:
     rows = [(op["seq"], op["type"], op["name"], op["rows_affected"], op["rows_after"]) for op in operations]
     click.echo()
     print_table(("seq", "operation", "name", "rows affected", "rows after"), rows, empty="no operations")
+    joins = [
+        (op["seq"], join["alias"], join["matched"], join["unmatched"])
+        for op in operations
+        for join in op.get("joins", ())
+    ]
+    if joins:
+        click.echo()
+        print_table(("seq", "join", "rows with a match", "without"), joins, empty="")
 
 
 def _print_outputs(outputs: Sequence[Mapping[str, Any]]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Annotated, Any, Literal
 
 from spark_jobs.contract.addresses import unescape_pattern
@@ -108,6 +109,8 @@ class Table:
     mark: str
     """Key of the mark that a failure to read this table points at."""
     natural_key_columns: tuple[str, ...] = ()
+    as_of: date | None = None
+    """The day whose rows a bitemporal table gives; the run's if None."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -144,6 +147,10 @@ class Join:
     """Working columns of the condition, shown as the key of a row with more than one match."""
     reads: tuple[Read, ...] = ()
     """What the condition reads."""
+    counted: bool = False
+    """Whether the report tells how many touched rows have a match: of joins, and not of lookups."""
+    required: bool = False
+    """Whether a touched row without a match fails the run."""
 
     @property
     def match_columns(self) -> tuple[str, ...]:
@@ -229,23 +236,12 @@ class Operation:
         return self.picks_by_origin and self.origins is not None and set(origins) <= set(self.origins)
 
 
-@dataclass(frozen=True, slots=True)
-class GroupColumn:
-    """A value over the group of a touched row, which assignments and later steps read as a column of the row."""
-
-    column: str
-    type: str
-    sql: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateOperation(Operation):
     """A compiled update."""
 
     type: Literal["update"] = "update"
     assignments: tuple[Expression, ...]
-    group_steps: tuple[tuple[GroupColumn, ...], ...] = ()
-    """Columns over groups of the touched rows; each step may read the columns of those before."""
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
@@ -279,6 +275,8 @@ class AppendOperation(Operation):
     """Working columns that the (aggregated) source rows fill, as SQL over `@w` = those rows; the others are NULL."""
     group_by: tuple[str, ...] = ()
     aggregations: tuple[Expression, ...] = ()
+    distinct: bool = False
+    """Whether one row is left of those that are equal in all columns but system columns."""
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
@@ -337,8 +335,8 @@ class OutputOperation(Operation):
     write_mode: Literal["replace_period", "overwrite"]
     destination: Destination
     slice: Slice | None = None
-    key: tuple[str, ...] = ()
-    """Columns that say which row is which, for comparisons; none: rows are compared as a multiset."""
+    distinct: bool = False
+    """Whether one row is left of those that are equal in all written columns but system columns."""
 
 
 AnyOperation = UpdateOperation | AggregateOperation | AppendOperation | DeleteOperation | OutputOperation

@@ -9,12 +9,20 @@ from typing import Annotated, Any, Literal
 
 from spark_jobs.contract.checks import CheckResult
 from spark_jobs.contract.codes import Code
-from spark_jobs.contract.comparison import Comparison
 from spark_jobs.contract.documents import Between, Matching
 from spark_jobs.contract.problems import Place, Problem
 
 REPORT_VERSION = 1
 RowCount = Annotated[int, Between(0, 2**63 - 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class JoinReport:
+    """How many of an update's touched rows a join found a match for."""
+
+    alias: str
+    matched: RowCount | None = None
+    unmatched: RowCount | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +35,7 @@ class OperationReport:
     rows_affected: RowCount | None = None
     rows_after: RowCount | None = None
     seconds: float = 0.0
+    joins: tuple[JoinReport, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +163,6 @@ class Report:
     sources: tuple[SourceReport, ...] = ()
     differences: tuple[str, ...] = ()
     """In what the sources and the rows differ from those of an earlier execution of the same snapshot."""
-    comparison: Comparison | None = None
-    """What changes for readers, where that was asked for and something was published before."""
     timings: Mapping[str, float] = field(default_factory=dict)
     error: ErrorReport | None = None
     errors: tuple[ErrorReport, ...] = ()

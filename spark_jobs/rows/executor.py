@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -27,13 +27,13 @@ from spark_jobs.contract.plan import (
     UpdateOperation,
     name_table,
 )
-from spark_jobs.contract.report import OperationReport, SourceReport
+from spark_jobs.contract.report import JoinReport, OperationReport, SourceReport
 from spark_jobs.contract.snapshot import Snapshot
 from spark_jobs.contract.sql import WORKING, quote_name
 from spark_jobs.errors import JobError, shorten
-from spark_jobs.rows.flags import DELETED_BEFORE, MATCHED, added_flag, touched_flag
-from spark_jobs.rows.joins import JoinCheck, JoinSide, TouchedRows, find_touched_rows
-from spark_jobs.rows.matches import find_double_match
+from spark_jobs.rows.flags import DELETED_BEFORE, added_flag, matched_flag, touched_flag
+from spark_jobs.rows.joins import JoinCheck, JoinSide, TouchedRows, find_touched_rows, flag_matches
+from spark_jobs.rows.matches import find_double_match, find_missing_matches
 from spark_jobs.rows.operations.aggregate import group_rows
 from spark_jobs.rows.operations.append import read_source_rows
 from spark_jobs.rows.operations.delete import delete_rows
@@ -213,7 +213,10 @@ class Execution:
             found = find_double_match(self._checks)
             if found is not None:
                 return found
-        return translate(error, self._plan)
+        told = translate(error, self._plan)
+        if told.code == "JOIN_011":
+            return find_missing_matches(self._checks) or told
+        return told
 
     def release(self) -> None:
         """Let go of everything that was kept in the session, and of the databases."""
@@ -297,13 +300,13 @@ class Execution:
     def _update(self, working: WorkingDataset, operation: UpdateOperation) -> None:
         part = working.take(operation, 1 + len(operation.assignments) + len(operation.joins))
         if part is None:
-            working.counts[touched_flag(operation.seq)] = 0
+            flags_of_joins = [matched_flag(operation.seq, join.alias) for join in operation.joins]
+            working.counts |= dict.fromkeys((touched_flag(operation.seq), *flags_of_joins), 0)
             return
         rows = self._touch(part.frame, operation)
         # Without a selector it touches whatever is there, which other counts tell.
         new = {} if operation.where is None else {rows.flag: rows.touched}
-        if rows.aliases:
-            new[MATCHED] = " OR ".join(f"`@w`.{quote_name(alias)} IS NOT NULL" for alias in rows.aliases)
+        new |= flag_matches(rows, operation)
         flags = working.register.add(part.flags, new)
         frame = update_rows(rows, operation, self._timestamp, flags, part)
         assigned = [item.column for item in operation.assignments]
@@ -335,7 +338,7 @@ class Execution:
     def _append(self, working: WorkingDataset, operation: AppendOperation, ordinal: int) -> None:
         source = self._loaded[operation.source].frame
         rows = read_source_rows(source, operation, self._salt(operation.seq))
-        is_kept = bool(operation.aggregations)
+        is_kept = bool(operation.aggregations) or operation.distinct
         if is_kept:
             rows = self._keep(rows)
         periods = [name for name in rows.columns if name.startswith("_period")]
@@ -443,7 +446,16 @@ class Execution:
             self._count_affected(working.counts, operation),
             self._count_after(working.counts, operation.seq),
             round(self._seconds.get(operation.seq, 0.0), 3),
+            tuple(self._count_matches(working.counts, operation)),
         )
+
+    def _count_matches(self, counts: Mapping[str, int], operation: AnyOperation) -> Iterator[JoinReport]:
+        touched = self._count_affected(counts, operation)
+        for join in operation.joins:
+            if join.counted:
+                matched = counts.get(matched_flag(operation.seq, join.alias))
+                unmatched = None if touched is None or matched is None else touched - matched
+                yield JoinReport(join.alias, matched, unmatched)
 
     def _count_affected(self, counts: Mapping[str, int], operation: AnyOperation) -> int | None:
         if isinstance(operation, OutputOperation):

@@ -14,12 +14,17 @@ from spark_jobs.contract.sql import quote_name
 BITS_IN_COLUMN = 60
 DELETED_BEFORE = "@d0"
 MATCHED = "@m"
-"""The one flag of all joins, so that each is computed, whether anything uses its match or not."""
+"""The one flag of all lookups, so that each is computed, whether anything uses its match or not."""
 
 
 def touched_flag(seq: int) -> str:
     """Name of the flag that says which rows an operation touched."""
     return f"@t{seq}"
+
+
+def matched_flag(seq: int, alias: str) -> str:
+    """Name of the flag that says for which rows a join of an operation found a match."""
+    return f"@j{seq}:{alias}"
 
 
 def added_flag(seq: int) -> str:

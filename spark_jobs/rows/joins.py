@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions
 
 from spark_jobs.contract.plan import order_joins
-from spark_jobs.contract.sql import WORKING, name_alias, quote_name
+from spark_jobs.contract.sql import WORKING, name_alias, quote_name, quote_text
 from spark_jobs.errors import raise_sql
-from spark_jobs.rows.flags import touched_flag
+from spark_jobs.rows.flags import MATCHED, matched_flag, touched_flag
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -77,6 +77,21 @@ class TouchedRows:
     def helpers(self) -> tuple[str, ...]:
         """Columns of the frame that only this operation needs."""
         return self.aliases if self.condition is not None else (*self.aliases, self.flag)
+
+
+def flag_matches(rows: TouchedRows, operation: Operation) -> dict[str, str]:
+    """Return the conditions of the flags that count matches; without one no join would be computed for certain."""
+    flags, lookups = {}, []
+    for join in operation.joins:
+        found = f"`@w`.{quote_name(name_alias(join.alias))} IS NOT NULL"
+        if join.required:
+            missing = raise_sql("JOIN_011", quote_text(f"'{join.alias}' has no match for a row"), mark=join.mark)
+            found = f"CASE WHEN {found} THEN TRUE WHEN {rows.touched} THEN {missing} ELSE FALSE END"
+        if join.counted or join.required:
+            flags[matched_flag(operation.seq, join.alias)] = found
+        else:
+            lookups.append(found)
+    return flags | ({MATCHED: " OR ".join(lookups)} if lookups else {})
 
 
 def build_subquery(join: Join, side: JoinSide, *conditions: str) -> str:

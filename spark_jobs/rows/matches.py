@@ -1,4 +1,4 @@
-"""After a join has found more than one match: which row it was."""
+"""After a join has found more than one match, or a required one none: which rows it was."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pyspark.sql import functions
 from spark_jobs.contract.sql import WORKING, name_alias, quote_name
 from spark_jobs.errors import JobError, shorten
 from spark_jobs.rows.joins import JoinCheck, build_match
+
+MOST_KEYS = 20
 
 
 def find_double_match(checks: Iterable[JoinCheck]) -> JobError | None:
@@ -23,6 +25,43 @@ def find_double_match(checks: Iterable[JoinCheck]) -> JobError | None:
                 mark=check.join.mark,
             )
     return None
+
+
+def find_missing_matches(checks: Iterable[JoinCheck]) -> JobError | None:
+    """Return the error for the first required join that finds nothing for a touched row, with the commonest keys."""
+    for check in checks:
+        if check.join.required and (keys := _count_missing(check)):
+            rows, found = sum(count for count, _ in keys), keys[:MOST_KEYS]
+            told = "; ".join(f"{_describe(key)} ({count} row{'s' * (count != 1)})" for count, key in found)
+            rest = ", and others" if len(keys) > MOST_KEYS else ""
+            counted = "more than " * bool(rest) + f"{rows} row{'s' * (rows != 1)}"
+            return JobError(
+                "JOIN_011",
+                f"no match for '{check.join.alias}' in operation {check.seq}, {counted}: {told}{rest}",
+                hint="add the missing rows, or let the join have a `default` in place of `required`",
+                mark=check.join.mark,
+            )
+    return None
+
+
+def _count_missing(check: JoinCheck) -> list[tuple[int, dict[str, object]]]:
+    """Return the commonest keys of touched rows without a match, one more than are told."""
+    join = check.join
+    alias = quote_name(name_alias(join.alias))
+    right = check.frame.sparkSession.table(quote_name(check.side.view)).selectExpr(f"{build_match(join)} AS {alias}")
+    touched = check.frame.alias(WORKING).where(check.touched).alias(WORKING)
+    keys = [functions.expr(f"CAST(`@w`.{quote_name(name)} AS string)").alias(name) for name in join.key]
+    found = (
+        touched.join(right, functions.expr(join.condition), "left")
+        .where(f"{alias} IS NULL AND {check.picked}")
+        .groupBy(*keys)
+        .agg(functions.expr("count(1)").alias("@n"))
+        .where("`@n` > 0")
+        .orderBy(functions.desc("@n"), *join.key)
+        .limit(MOST_KEYS + 1)
+        .collect()
+    )
+    return [(row["@n"], {name: row[name] for name in join.key}) for row in found]
 
 
 def _find_row(check: JoinCheck) -> dict[str, object] | None:

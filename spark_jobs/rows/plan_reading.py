@@ -12,6 +12,7 @@ from spark_jobs.contract.plan import (
     OutputOperation,
     UpdateOperation,
 )
+from spark_jobs.contract.system_columns import SYSTEM_TYPES
 from spark_jobs.rows.working import find_origins
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ def list_needed(operation: AnyOperation) -> set[str]:
         needed.update(operation.group_by)
     elif isinstance(operation, OutputOperation):
         needed.update(column.name for column in operation.columns)
+        if operation.distinct and not needed.isdisjoint(SYSTEM_TYPES):
+            # Equal rows differ in system columns, and the smallest id decides.
+            needed.add("_row_id")
     if changes_rows(operation):
         needed.update(("_deleted", "_updated_at"))
     if operation.joins:
@@ -70,6 +74,8 @@ def find_host(
     """
     for index, operation in enumerate(operations):
         if not isinstance(operation, OutputOperation) or operation.joins or not is_readable(operation):
+            continue
+        if operation.distinct:  # It leaves rows out that others see.
             continue
         if any(part.staged_for == operation.seq for part in parts):
             continue

@@ -129,7 +129,8 @@ def _is_numbered(context: SourceContext, table: Table) -> bool:
 def _shape_rows(context: SourceContext, table: Table, wanted: tuple[Wanted, ...], rows: RawRows) -> DataFrame:
     read = _ColumnReader(context, table, rows).read
     frame = rows.frame
-    predicate = build_period_filter(table, rows.location, run_period=context.run_period, as_of=context.as_of, read=read)
+    as_of = table.as_of or context.as_of
+    predicate = build_period_filter(table, rows.location, run_period=context.run_period, as_of=as_of, read=read)
     if predicate is not None:
         frame = frame.where(predicate)
     if table.role != "input" and DELETED in frame.columns:

@@ -8,6 +8,7 @@ from decimal import Decimal as D
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.contract.report import JoinReport
 from spark_jobs.errors import JobError
 from tests.spark_jobs.plan_builders import join, memory, run, start, table
 
@@ -61,6 +62,19 @@ def test_join_gives_the_match_or_null(spark: SparkSession) -> None:
     plan.tables["fx"] = table(RATES, RATE_ROWS)
     plan.update(CONVERT, joins=[join("fx", "fx", ["rate"], ("currency", "code"))]).output("id", "reporting")
     assert run(spark, plan).rows(20) == [("a", D("9282.00")), ("b", D("27962.00")), ("c", D("16800.00")), ("d", None)]
+
+
+def test_report_counts_the_touched_rows_with_and_without_a_match(spark: SparkSession) -> None:
+    plan = start(TX, ROWS)
+    plan.tables["fx"] = table(RATES, RATE_ROWS)
+    joins = [join("fx", "fx", ["rate"], ("currency", "code")) | {"counted": True}]
+    plan.update(CONVERT, joins=joins).update(CONVERT, joins=joins, where="`@w`.`id` IN ('a', 'd')").output("id")
+    operations = run(spark, plan).report.operations
+    assert [operation.joins for operation in operations] == [
+        (JoinReport("fx", 3, 1),),
+        (JoinReport("fx", 1, 1),),
+        (),
+    ]
 
 
 def test_join_with_a_second_match_names_alias_and_key(spark: SparkSession) -> None:

@@ -90,6 +90,13 @@ class PeriodIndex(ABC):
         hint = "name one period" if RANGE_SEPARATOR in shown else self._suggest(shown, level)
         raise self._error(f"{what} {shown!r} is not in the calendar {self.calendar_id!r}", hint)
 
+    def find_shifted(self, period: Period, shift: int) -> Period | None:
+        """Return the period that stands so many periods before (negative) at the same level."""
+        found: Period | None = period
+        for _ in range(-shift):
+            found = self.find_previous(found) if found else None
+        return found
+
     def is_finer(self, level: str, than: str) -> bool:
         """Say whether a level stands below another."""
         return self.levels.index(level) > self.levels.index(than)

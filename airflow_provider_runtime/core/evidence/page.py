@@ -4,29 +4,24 @@ from __future__ import annotations
 
 from functools import cache
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from airflow_provider_runtime.core.evidence.gather import Evidence
 
 
 def render_page(evidence: Evidence) -> str:
     """Return the evidence as an HTML document."""
-    return render_template("evidence.html", evidence=evidence)
-
-
-def render_template(name: str, **values: object) -> str:
-    """Return a template filled with values; what people wrote is no markup."""
-    return _get_environment().get_template(name).render(**values)
+    return _get_template().render(evidence=evidence)
 
 
 @cache
-def _get_environment() -> Environment:
+def _get_template() -> Template:
     loader = PackageLoader("airflow_provider_runtime.core.evidence", "templates")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["count"] = _format_count
-    return environment
+    return environment.get_template("evidence.html")
 
 
 def _format_count(value: int | None) -> str:

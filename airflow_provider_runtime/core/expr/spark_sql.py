@@ -7,7 +7,7 @@ are escaped. A mark stands as a comment inside everything that can fail at run t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 
 from airflow_provider_runtime.core.expr.checker import Checked
@@ -32,9 +32,10 @@ from airflow_provider_runtime.core.expr.sql_text import (
 )
 from airflow_provider_runtime.core.expr.typed import Typed, find_columns, split_conjunction
 from airflow_provider_runtime.core.model.schema import DataType, make_decimal
-from spark_jobs.contract.plan import GroupColumn
-from spark_jobs.contract.sql import quote_name
+from spark_jobs.contract.sql import name_alias, quote_name, write_column
 
+Defaults = Mapping[tuple[str | None, str], Typed]
+"""By alias and column: the constant that a column of an alias without a match is."""
 LONGEST_FLAT = 64
 INTEGER_DIGITS = 19
 OPERATOR_WORDS = frozenset({
@@ -47,9 +48,19 @@ _STRICT = frozenset({"cast", "negate", "add", "multiply", "compare", "not", "lik
 
 
 @walks_deep
-def compile_sql(checked: Checked, *, run: RunConstants, target: DataType | None = None, mark: str | None = None) -> str:
-    """Return the SQL of an expression, cast to the target's type by the rules of assignment."""
-    writer = SqlWriter(run, mark)
+def compile_sql(
+    checked: Checked,
+    *,
+    run: RunConstants,
+    target: DataType | None = None,
+    mark: str | None = None,
+    defaults: Defaults | None = None,
+) -> str:
+    """Return the SQL of an expression, cast to the target's type by the rules of assignment.
+
+    `defaults` are the constants that columns of an alias are where the alias has no match.
+    """
+    writer = SqlWriter(run, mark, defaults)
     node = checked.node
     if target is not None and target != node.type:
         node = assign(node, target)
@@ -57,20 +68,11 @@ def compile_sql(checked: Checked, *, run: RunConstants, target: DataType | None 
 
 
 @walks_deep
-def compile_assignment(
-    checked: Checked, *, run: RunConstants, target: DataType, mark: str, prefix: str
-) -> tuple[str, list[list[GroupColumn]]]:
-    """Return the SQL of an assigned value, and the columns over groups that it rests on, whose names have a prefix."""
-    writer = SqlWriter(run, mark)
-    writer.prefix = prefix
-    node = checked.node if target == checked.type else assign(checked.node, target)
-    return writer.write(node, OR), writer.steps
-
-
-@walks_deep
-def compile_equalities(checked: Checked, alias: str, *, run: RunConstants) -> list[tuple[str, str]]:
+def compile_equalities(
+    checked: Checked, alias: str, *, run: RunConstants, defaults: Defaults | None = None
+) -> list[tuple[str, str]]:
     """Return the equalities of a condition connected by AND: the side over the row, the side over the alias."""
-    writer = SqlWriter(run, None)
+    writer = SqlWriter(run, None, defaults)
     found: list[tuple[str, str]] = []
     for condition in split_conjunction(checked.node):
         if condition.op != "compare" or condition.value != "=":
@@ -114,13 +116,11 @@ def _find_aliases(node: Typed) -> set[str | None]:
 class SqlWriter:
     """Writes nodes: operators by methods of their name, functions by their entry in the table."""
 
-    def __init__(self, run: RunConstants, mark: str | None) -> None:
+    def __init__(self, run: RunConstants, mark: str | None, defaults: Defaults | None = None) -> None:
+        self.defaults = defaults or {}
         self.run = run
         self.mark = "" if mark is None else f"/*@{mark.replace('*', '').replace('/', '|')}*/"
         self.bindings = 0
-        self.prefix = ""
-        self.steps: list[list[GroupColumn]] = []
-        """Columns over groups that the text rests on, step by step."""
         self.not_null: frozenset[object] = frozenset()
         """Columns that the text around has tested for NULL."""
 
@@ -141,13 +141,6 @@ class SqlWriter:
         values = [self.write(argument, OR) for argument in node.args]
         template = function.sql.replace("(", f"({self.mark}", 1) if function.can_fail else function.sql
         return PRIMARY, template.format(*values, all=", ".join(values))
-
-    def keep(self, step: int, data_type: DataType, sql: str) -> Sql:
-        """Return a reference to a column that is made before, when those of earlier steps are there."""
-        self.steps += [[] for _ in range(step + 1 - len(self.steps))]
-        name = f"@{self.prefix}_{sum(map(len, self.steps))}"
-        self.steps[step].append(GroupColumn(name, data_type.ddl, sql))
-        return PRIMARY, f"`@w`.{quote_name(name)}"
 
     def arguments(self, nodes: Sequence[Typed]) -> str:
         """Return SQL separated by commas."""
@@ -188,7 +181,13 @@ class SqlWriter:
         assert isinstance(node.value, tuple)
         alias, name = node.value
         # No alias can hold an '@', so no alias can be the name of the working rows or of anything else of the job.
-        return PRIMARY, f"{quote_name(f'@@{alias}' if alias else '@w')}.{quote_name(name)}"
+        sql = write_column(alias, name)
+        default = self.defaults.get((alias, name))
+        if alias is None or default is None:
+            return PRIMARY, sql
+        _, constant = spell_constant(default.value)
+        value = f"CAST({constant} AS {default.type.ddl.upper()})"
+        return PRIMARY, f"IF({quote_name(name_alias(alias))} IS NULL, {value}, {sql})"
 
     def write_cast(self, node: Typed) -> Sql:
         """Write a conversion."""

@@ -8,15 +8,6 @@ from dataclasses import dataclass
 from airflow_provider_runtime.core.model.schema import DataType
 
 
-@dataclass(frozen=True, slots=True)
-class GroupWindow:
-    """The group of a row, and the order of the rows in it."""
-
-    keys: tuple[Typed, ...] = ()
-    order: Typed | None = None
-    descending: bool = False
-
-
 @dataclass(slots=True)
 class Typed:
     """A node of the checked tree; `op` names what it does and `value` holds what is constant in it."""
@@ -28,8 +19,6 @@ class Typed:
     value: object = None
     start: int = 0
     end: int = 0
-    window: GroupWindow | None = None
-    """Of a group function: the rows that it is over."""
 
     @property
     def is_simple(self) -> bool:
@@ -38,13 +27,6 @@ class Typed:
         while inner.op in ("cast", "negate") and inner.args:
             inner = inner.args[0]
         return inner.op in ("column", "literal")
-
-
-def put_window(node: Typed, window: GroupWindow) -> Typed:
-    """Return a group function's node with its window, whose parts are arguments too, for all that walk over trees."""
-    order = () if window.order is None else (window.order,)
-    node.args, node.window, node.value = (*node.args, *window.keys, *order), window, window.descending
-    return node
 
 
 def split_conjunction(node: Typed) -> list[Typed]:
@@ -69,14 +51,3 @@ def find_columns(node: Typed) -> set[tuple[str | None, str]]:
             found.add(current.value)
         pending.extend(current.args)
     return found
-
-
-def has_window(node: Typed) -> bool:
-    """Whether a value depends on other rows of its group."""
-    pending = [node]
-    while pending:
-        current = pending.pop()
-        if current.window is not None:
-            return True
-        pending.extend(current.args)
-    return False

@@ -6,10 +6,20 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from airflow_provider_runtime.core.model.base import Identifier, Model, Name, NonEmptyText, Text, Title, Version
+from airflow_provider_runtime.core.model.base import (
+    Boolean,
+    Identifier,
+    Model,
+    Name,
+    NonEmptyText,
+    Text,
+    Title,
+    Version,
+)
 from airflow_provider_runtime.core.model.schema import DATE, STRING, Column, DataType
 
 TemporalMode = Literal["period", "bitemporal", "snapshot"]
+MOST_SHIFTED = 1000
 
 
 class TemporalColumns(Model):
@@ -95,6 +105,12 @@ class Dataset(Model):
     """The table that projects compute on."""
     lookups: tuple[Lookup, ...] = ()
     """Left joins that every expression can use."""
+    period_shift: int = Field(default=0, ge=-MOST_SHIFTED, le=0)
+    """Periods before the run's, at its level, that the tables are read for: -1 is the period before."""
+    on_missing: Literal["error", "empty"] | None = None
+    """What a location without data means, and a period before the calendar's first; the resolver's rule if left out."""
+    requires_all_periods: Boolean = False
+    """Whether a finer period without data is an error where data of finer periods make up the run's."""
 
 
 def list_temporal_columns(table: Table) -> tuple[tuple[str, DataType], ...]:

@@ -66,6 +66,10 @@ class RuntimeJoin(Model):
     """Version to read; the latest active one if left out."""
     on: Text
     """Boolean expression over the working columns, earlier aliases and this alias."""
+    required: Boolean = False
+    """Whether the run fails, with the keys in question, when a touched row has no match."""
+    default: dict[Name, Text | None] = Field(default_factory=dict)
+    """Values that columns of this alias have on rows without a match; NULL where nothing is listed."""
 
 
 class Assignment(Model):
@@ -122,6 +126,10 @@ class AppendArguments(Model):
     """Condition over the source's columns; all rows if left out."""
     aggregation: AggregateArguments | None = None
     """Grouping of the source's rows before they are appended."""
+    distinct: Boolean = False
+    """Whether of appended rows that are equal in all columns but system columns only one is appended."""
+    add_columns: Boolean = False
+    """Whether columns that the working dataset does not have come along as new ones."""
 
 
 class DeleteArguments(Model):
@@ -158,6 +166,8 @@ class OutputArguments(Model):
     """Business key: columns whose values stand together in one row only, or nothing is published."""
     include_deleted: Boolean = False
     """Whether rows marked as deleted are written too."""
+    distinct: Boolean = False
+    """Whether of rows that are equal in all written columns but system columns only one is written."""
     write_mode: Literal["replace_period", "overwrite"] = "replace_period"
     """Replace this period's rows only, or the whole table."""
     register_as_dataset: Title | None = None

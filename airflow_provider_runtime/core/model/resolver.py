@@ -88,6 +88,8 @@ class Rule(Model):
     """Level of the locations: a level of the calendar, or any; the run's level if left out."""
     on_missing: Literal["error", "empty"] = "error"
     """What a location without data means."""
+    requires_all_periods: Boolean = False
+    """Whether a finer period without data is an error where `data_level` is finer than the run's level."""
     strategy: Strategy
     """How the location is made."""
 

@@ -61,7 +61,13 @@ def public_report(report: Report, registrations: Sequence[Registration]) -> dict
         "run_id": report.run_id,
         "status": report.status,
         "period": report.period,
-        "operations": [{key: getattr(operation, key) for key in OPERATION_KEYS} for operation in report.operations],
+        "operations": [
+            {
+                **{key: getattr(operation, key) for key in OPERATION_KEYS},
+                **({"joins": [asdict(join) for join in operation.joins]} if operation.joins else {}),
+            }
+            for operation in report.operations
+        ],
         "outputs": [
             {
                 "seq": output.seq,
@@ -77,7 +83,6 @@ def public_report(report: Report, registrations: Sequence[Registration]) -> dict
         "checks": [show_result(result) for result in report.checks],
         "sources": [asdict(source) for source in report.sources],
         "differences": list(report.differences),
-        **({} if report.comparison is None else {"comparison": asdict(report.comparison)}),
         "timings": dict(report.timings),
         "error": None if report.error is None else asdict(report.error),
     }

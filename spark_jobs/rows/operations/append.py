@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from spark_jobs.contract.sql import WORKING, quote_name
 from spark_jobs.rows.operations.aggregate import group_rows
+from spark_jobs.rows.operations.distinct import drop_repeated
 from spark_jobs.rows.row_ids import POSITION, hash_keys
 
 if TYPE_CHECKING:
@@ -25,4 +26,7 @@ def read_source_rows(source: DataFrame, operation: AppendOperation, salt: str) -
         grouped = group_rows(rows, operation.group_by, operation.aggregations)
         rows = grouped.selectExpr("*", f"{hash_keys(keys, salt)} AS {position}")
     columns = [f"{item.sql} AS {quote_name(item.column)}" for item in operation.columns]
-    return rows.alias(WORKING).selectExpr(*columns, f"`@w`.{position} AS {position}")
+    filled = rows.alias(WORKING).selectExpr(*columns, f"`@w`.{position} AS {position}")
+    if operation.distinct:
+        return drop_repeated(filled, [*(item.column for item in operation.columns), POSITION], POSITION)
+    return filled

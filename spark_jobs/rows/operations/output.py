@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spark_jobs.contract.sql import quote_name
+from spark_jobs.rows.operations.distinct import drop_repeated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -14,4 +15,7 @@ if TYPE_CHECKING:
 
 def select_output(frame: DataFrame, operation: OutputOperation) -> DataFrame:
     """Return exactly the output's columns."""
-    return frame.selectExpr(*[quote_name(column.name) for column in operation.columns])
+    names = [column.name for column in operation.columns]
+    if operation.distinct:
+        return drop_repeated(frame, names, "_row_id")
+    return frame.selectExpr(*[quote_name(name) for name in names])

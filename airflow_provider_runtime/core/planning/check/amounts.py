@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 
 from airflow_provider_runtime.core.model.base import read_as_date
@@ -51,6 +51,24 @@ def find_constant(text: str, data_type: DataType) -> str | None:
         return None
     in_utc = moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
     return in_utc.isoformat() + "Z"
+
+
+def read_constant(text: str, data_type: DataType) -> str | int | bool | Decimal | date | None:
+    """Return the value of a type that a text is, exactly; None when it is not one, or does not fit."""
+    if data_type.kind == "boolean":
+        return {"true": True, "false": False}.get(text.lower())
+    found = find_constant(text, data_type)
+    if found is None or data_type.kind == "string":
+        return found
+    if data_type.kind == "date":
+        return date.fromisoformat(found)
+    if data_type.kind == "timestamp":
+        return datetime.fromisoformat(found)
+    number = Decimal(found)
+    if data_type.kind == "integer":
+        return int(number) if number == int(number) and -(2**63) <= number < 2**63 else None
+    fits = number == round(number, data_type.scale) and abs(number) < 10 ** (data_type.precision - data_type.scale)
+    return number if fits else None
 
 
 def is_ordered(least: str, most: str, data_type: DataType) -> bool:

@@ -15,7 +15,8 @@ from airflow_provider_runtime.core.model.schema import SYSTEM_COLUMN_NAMES, Data
 from airflow_provider_runtime.core.planning.check.checked import CheckedExpression, CheckedOperation, Path, TableUse
 from airflow_provider_runtime.core.planning.check.context import OperationContext, make_table_use
 from airflow_provider_runtime.core.planning.check.grouping import Place, check_aggregations, check_group_by
-from airflow_provider_runtime.core.planning.check.names import suggest_column
+from airflow_provider_runtime.core.planning.check.names import check_new_name, suggest_column
+from airflow_provider_runtime.core.planning.check.update import put_added
 from airflow_provider_runtime.core.planning.check.wording import SOURCE_AGGREGATION, SOURCE_SELECTOR
 from airflow_provider_runtime.core.planning.check.working import Contribution
 
@@ -124,8 +125,13 @@ def _fill_from_groups(context: OperationContext, grouping: _Grouping, relation: 
 
 
 def _check_known(context: OperationContext, column: str, path: Path) -> bool:
+    """Report a column that the working dataset does not have, and that is not to be added."""
     if context.working.knows(column):
         return True
+    operation = context.operation
+    assert isinstance(operation, AppendOperation)
+    if operation.arguments.add_columns:
+        return check_new_name(context, column, path, {})
     hint = suggest_column(column, context.working.names())
     context.report("APPEND_003", f"Column '{column}' not in working dataset", path, hint)
     return False
@@ -138,7 +144,7 @@ def _fill_column(context: OperationContext, name: str, rows: Relation, path: Pat
     checked = read_column(rows, name)
     present = context.working.find(name)
     if present is None:
-        return None
+        return _add_column(context, name, checked, path)
     if present.origin == "added":
         if context.working.contribute(name, Contribution(checked.type, frozenset(), context.index, path)):
             return CheckedExpression(name, context.working.added[name].type, checked, path)
@@ -146,6 +152,14 @@ def _fill_column(context: OperationContext, name: str, rows: Relation, path: Pat
         return CheckedExpression(name, present.type, checked, path)
     _report_type(context, name, checked.type, present.type, path)
     return None
+
+
+def _add_column(context: OperationContext, name: str, checked: Checked, path: Path) -> CheckedExpression | None:
+    """Put a column of the source rows into a new working column, where columns may be added."""
+    if context.working.knows(name):
+        return None
+    added = put_added(context, name, checked, frozenset(), path)
+    return None if added is None else CheckedExpression(name, added, checked, path)
 
 
 def _report_type(context: OperationContext, name: str, found: DataType, expected: DataType, path: Path) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
 from typing import Literal
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.errors import Place, Problem
 from airflow_provider_runtime.core.expr.checker import Checked
+from airflow_provider_runtime.core.expr.typed import Typed
 from airflow_provider_runtime.core.model.dataset import Dataset, Table
 from airflow_provider_runtime.core.model.operation import Operation
 from airflow_provider_runtime.core.model.project import Project
@@ -16,6 +19,7 @@ from airflow_provider_runtime.core.model.schema import DataType
 
 Path = tuple[str | int, ...]
 Origin = Literal["declared", "added", "system"]
+AsOf = date | Literal["period_start", "period_end", "every_day"] | None
 Role = Literal["input", "lookup", "join", "append", "check"]
 
 
@@ -42,6 +46,13 @@ class TableUse:
     dataset: Definition[Dataset]
     table: Table
     location: Place
+    as_of: AsOf = None
+    """The day whose bitemporal rows are read: the run's if None; all rows for `every_day`."""
+
+    @property
+    def is_read_whole(self) -> bool:
+        """Whether rows of every day are read."""
+        return self.as_of == "every_day"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +73,14 @@ class CheckedJoin:
     table: TableUse
     condition: Checked
     path: Path
+    required: bool = False
+    defaults: Mapping[str, Typed] = field(default_factory=dict)
+    """Constants that columns of the alias are on rows without a match."""
+
+    @property
+    def is_lookup(self) -> bool:
+        """Whether the dataset brings it, and not the operation."""
+        return not self.path
 
 
 @dataclass(frozen=True, slots=True)

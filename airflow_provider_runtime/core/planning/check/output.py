@@ -27,6 +27,14 @@ def check_output(context: OperationContext) -> CheckedOperation:
     assert isinstance(operation, OutputOperation)
     where = check_selection(context, operation, context.make_scope())
     columns = _check_columns(context, operation)
+    if operation.arguments.distinct and columns and all(column.origin == "system" for column in columns):
+        hint = "write another column too: rows that differ in system columns only count as equal"
+        context.report(
+            "OUTPUT_001",
+            "a distinct output needs a column that is not a system column",
+            ("arguments", "distinct"),
+            hint,
+        )
     _check_destination(context, operation, columns)
     if operation.arguments.register_as_dataset is not None:
         _check_registration(context, operation.arguments.register_as_dataset, columns)

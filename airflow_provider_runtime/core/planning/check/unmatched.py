@@ -79,14 +79,14 @@ def _follow(operation: CheckedOperation, unmatched: dict[str, _Unmatched]) -> No
 
 
 def _is_guarded(join: RuntimeJoin) -> bool:
-    return bool(getattr(join, "required", False))
+    return join.required
 
 
 def _find_unmatched(
     checked: Checked, aliases: set[str], model: UpdateOperation, unmatched: dict[str, _Unmatched]
 ) -> str | None:
     """Return the join without whose match the value is NULL."""
-    defaults = {join.alias: frozenset(getattr(join, "default", None) or ()) for join in model.arguments.joins}
+    defaults = {join.alias: frozenset(join.default) for join in model.arguments.joins}
     for alias, column in sorted(_find_strict(checked.node), key=str):
         if alias is None and column in unmatched:
             return unmatched[column].alias

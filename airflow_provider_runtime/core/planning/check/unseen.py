@@ -43,9 +43,7 @@ def list_unseen_warnings(checked: CheckedProject) -> Iterator[Problem]:
 def _can_fail(operation: CheckedOperation) -> bool:
     """Whether an update also proves something: a join that has to find a match."""
     model = operation.operation
-    return isinstance(model, UpdateOperation) and any(
-        getattr(join, "required", False) for join in model.arguments.joins
-    )
+    return isinstance(model, UpdateOperation) and any(join.required for join in model.arguments.joins)
 
 
 def _list_read(operation: CheckedOperation) -> Iterator[str]:

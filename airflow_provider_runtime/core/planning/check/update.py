@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from airflow_provider_runtime.core.catalog.lookup_conditions import make_relation
 from airflow_provider_runtime.core.errors import Code
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.datatypes import explain_no_common_type
 from airflow_provider_runtime.core.expr.scope import Relation, Scope
+from airflow_provider_runtime.core.expr.typed import Typed
 from airflow_provider_runtime.core.model.operation import Assignment, RuntimeJoin, UpdateOperation
 from airflow_provider_runtime.core.model.schema import SYSTEM_COLUMN_NAMES, DataType
+from airflow_provider_runtime.core.planning.check.amounts import read_constant
 from airflow_provider_runtime.core.planning.check.checked import CheckedExpression, CheckedJoin, CheckedOperation, Path
 from airflow_provider_runtime.core.planning.check.context import (
     OperationContext,
@@ -20,6 +20,8 @@ from airflow_provider_runtime.core.planning.check.context import (
 from airflow_provider_runtime.core.planning.check.names import check_new_name, is_name
 from airflow_provider_runtime.core.planning.check.wording import JOIN_CONDITION, make_assignment_wording
 from airflow_provider_runtime.core.planning.check.working import Contribution
+from airflow_provider_runtime.core.suggest import suggest
+from spark_jobs.contract.problems import shorten
 from spark_jobs.contract.system_columns import ASSIGNABLE_SYSTEM_COLUMNS
 
 
@@ -77,7 +79,32 @@ class _JoinChecks:
         )
         if condition is not None and relation is not None:
             table = next(use for use in reversed(self.context.project.tables) if use.alias == join.alias)
-            self.checked.append(CheckedJoin(join.alias, table, condition, (*path, "on")))
+            defaults = self._check_defaults(join, relation, path)
+            self.checked.append(
+                CheckedJoin(join.alias, table, condition, (*path, "on"), join.required, defaults),
+            )
+
+    def _check_defaults(self, join: RuntimeJoin, relation: Relation, path: Path) -> dict[str, Typed]:
+        """Return the constants for rows without a match, each of its column's type."""
+        if join.required and join.default:
+            message = f"join '{join.alias}' is required: no row is without a match, so nothing can have a default"
+            self.context.report("CATALOG_002", message, (*path, "default"), "leave out `required` or `default`")
+            return {}
+        found: dict[str, Typed] = {}
+        for column, text in join.default.items():
+            place: Path = (*path, "default", column)
+            if column not in relation.columns:
+                message = f"unknown column '{join.alias}.{column}' in the defaults of a join"
+                self.context.report("EXPR_002", message, place, suggest(column, relation.columns))
+                continue
+            data_type = relation.columns[column].type
+            value = None if text is None else read_constant(text, data_type)
+            if value is None and text is not None:
+                message = f"'{shorten(text, 80)}' is not a value of column '{join.alias}.{column}' of type {data_type}"
+                self.context.report("EXPR_004", message, place, "write a value that the column's type holds exactly")
+                continue
+            found[column] = Typed("literal", data_type, value is None, (), value)
+        return found
 
     def _check_alias(self, alias: str, path: Path) -> bool:
         """Report an alias that is taken; False when it is."""
@@ -157,8 +184,7 @@ def _check_assignments(
         seen.add(assignment.column)
         lowered.setdefault(assignment.column.lower(), assignment.column)
         wording = make_assignment_wording(assignment.column, aliases)
-        names = replace(scope, allows_groups=True)
-        checked = context.check(assignment.expression, (*path, "expression"), names, wording, unknown_aliases=unknown)
+        checked = context.check(assignment.expression, (*path, "expression"), scope, wording, unknown_aliases=unknown)
         if is_good:
             found.append((assignment, position, checked))
     return found

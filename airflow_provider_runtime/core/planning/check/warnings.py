@@ -136,7 +136,7 @@ def _list_unused_joins(
     read |= operation.where.aliases if operation.where is not None else frozenset()
     conditions = {join.alias: join.condition for join in operation.joins}
     for position, join in reversed(list(enumerate(model.arguments.joins))):
-        is_used = join.alias in read or getattr(join, "required", False)
+        is_used = join.alias in read or join.required
         if is_used and join.alias in conditions:
             # Joins are walked backwards: what a used one asks for is used as well.
             read |= conditions[join.alias].aliases

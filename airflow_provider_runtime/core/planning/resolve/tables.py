@@ -14,6 +14,7 @@ from airflow_provider_runtime.core.catalog.rules_options import find_option_faul
 from airflow_provider_runtime.core.catalog.rules_secrets import FORMAT_NAME, find_secret_word, holds_secret
 from airflow_provider_runtime.core.catalog.templates import make_token_values, render_template
 from airflow_provider_runtime.core.errors import (
+    DataError,
     DefinitionError,
     Place,
     Problem,
@@ -97,12 +98,42 @@ def resolve_table(
     rule = resolver.model.rules[match.index]
     level = rule.data_level or context.period.level
     periods = _expand(context, resolver, match.index, level)
+    on_missing = dataset.on_missing or rule.on_missing
+    if len(periods) > 1 and (rule.requires_all_periods or dataset.requires_all_periods):
+        on_missing = "error"
+    rule = rule.model_copy(update={"on_missing": on_missing})
     strategy = _StrategyCall(context, resolver, match.index, rule, dataset, table)
     locations = [found for period in periods for found in strategy.locate(period)]
     if table.temporal_mode != "period":
         # Nothing is filtered by the location's period, so the same place twice would give its rows twice.
         locations = list({_key_without_period(location): location for location in reversed(locations)}.values())[::-1]
     return ResolvedTable(tuple(locations), match.trace, level, tuple(period.identifier for period in periods))
+
+
+def resolve_before_first(
+    context: ResolveContext, resolver: Definition[Resolver] | None, dataset: Dataset, table: Table, place: Place
+) -> ResolvedTable:
+    """Return a table without rows for a period before the calendar's first; DATA_001 unless it may be missing."""
+    on_missing = dataset.on_missing
+    if on_missing is None and resolver is not None and resolver.model.class_ is None:
+        match = match_rule(
+            resolver,
+            dataset_id=dataset.id,
+            dataset_version=dataset.version,
+            table=table.name,
+            period=context.period,
+            run=context.run,
+        )
+        on_missing = resolver.model.rules[match.index].on_missing if match.index is not None else None
+    if on_missing == "empty":
+        return ResolvedTable(())
+    message = (
+        f"dataset '{dataset.name}' is read {-dataset.period_shift} before {context.period.identifier}, and the calendar"
+        f" '{context.index.calendar_id}' has no {context.period.level} there"
+    )
+    raise DataError(
+        Problem("DATA_001", message, "write `on_missing: empty` if the first period starts from nothing", place)
+    )
 
 
 def _key_without_period(location: Location) -> str:

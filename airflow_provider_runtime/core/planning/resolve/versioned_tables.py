@@ -52,7 +52,8 @@ class Reading:
     """What of a table a run reads, apart from where it is."""
 
     table: Table
-    as_of: date
+    as_of: date | None
+    """The day whose bitemporal rows are read; None for rows of every day."""
     place: Place
 
 
@@ -105,7 +106,7 @@ class _Pinner:
         table, names = self._reading.table, self._reading.table.temporal_columns
         if table.temporal_mode == "period":
             return RowFilter(period_column=names.period or "_period", period=location.period)
-        if table.temporal_mode == "bitemporal":
+        if table.temporal_mode == "bitemporal" and self._reading.as_of is not None:
             return RowFilter(
                 from_column=names.from_ or "_period_from", to_column=names.to or "_period_to", as_of=self._reading.as_of
             )

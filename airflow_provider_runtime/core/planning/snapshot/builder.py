@@ -50,7 +50,12 @@ from airflow_provider_runtime.core.planning.resolve.run_period import (
 )
 from airflow_provider_runtime.core.planning.resolve.slice_types import list_unreadable_slices
 from airflow_provider_runtime.core.planning.resolve.slices import locate_slices
-from airflow_provider_runtime.core.planning.resolve.tables import ResolveContext, ResolvedTable, resolve_table
+from airflow_provider_runtime.core.planning.resolve.tables import (
+    ResolveContext,
+    ResolvedTable,
+    resolve_before_first,
+    resolve_table,
+)
 from airflow_provider_runtime.core.planning.resolve.versioned_tables import Reading, pin_locations
 from airflow_provider_runtime.core.planning.snapshot.check_pins import find_baselines, find_overrides
 from airflow_provider_runtime.core.planning.snapshot.choices import (
@@ -67,6 +72,7 @@ from airflow_provider_runtime.core.planning.snapshot.compile import (
     resolve_destinations,
 )
 from airflow_provider_runtime.core.planning.snapshot.compile_checks import CompiledChecks, compile_checks
+from airflow_provider_runtime.core.planning.snapshot.day_of_rows import find_day_of_rows
 from airflow_provider_runtime.core.planning.snapshot.pinning import (
     Pin,
     pin_table,
@@ -82,6 +88,8 @@ from spark_jobs.contract.snapshot import Project as SnapshotProject
 from spark_jobs.contract.snapshot import Snapshot, seal_snapshot
 
 DEFAULT_SLICE_STORE = ".runtime/slices"
+NOT_REGISTERED = {"version", "period_shift", "on_missing", "requires_all_periods"}
+"""What the definition of a registered dataset never says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +215,7 @@ class _Builder:
                 self.warn(warning)
         assert compiled is not None
         plan = Plan(
-            tables={key: make_plan_table(choice) for key, choice in read.items()},
+            tables={key: make_plan_table(choice, context.index, context.period) for key, choice in read.items()},
             input="input",
             input_columns=make_plan_columns(checked.input_columns),
             operations=compiled.operations,
@@ -294,10 +302,15 @@ class _Builder:
             raise_problems([report_unregistered(pin)])
         if not is_read:
             return TableChoice(pin, choice, ResolvedTable(()))
-        resolved = self._resolve(pin, choice, context)
+        dataset = use.dataset.model
+        period = context.index.find_shifted(context.period, dataset.period_shift)
+        if period is None:
+            empty = resolve_before_first(context, choice.definition, dataset, use.table, use.location)
+            return TableChoice(pin, choice, empty)
+        day = find_day_of_rows(use, context.index, context.period, self.options.as_of or context.period.start_date)
+        resolved = self._resolve(pin, choice, replace(context, period=period), day)
         if self.locate is not None:
-            dataset = use.dataset.model
-            request = LocationRequest(use, dataset, pin.version, use.table, context.period, context.index)
+            request = LocationRequest(use, dataset, pin.version, use.table, period, context.index)
             resolved = replace(resolved, locations=self.locate(request, resolved.locations))
         return TableChoice(pin, choice, resolved)
 
@@ -309,14 +322,14 @@ class _Builder:
             self.resolvers[choice.id] = choice.definition
         return choice
 
-    def _resolve(self, pin: Pin, choice: ResolverChoice, context: ResolveContext) -> ResolvedTable:
+    def _resolve(self, pin: Pin, choice: ResolverChoice, context: ResolveContext, day: date | None) -> ResolvedTable:
         use, period = pin.use, context.period
         if choice.definition is not None:
             dataset = use.dataset.model.model_copy(update={"version": pin.version})
             resolved = resolve_table(context, choice.definition, dataset, use.table, use.location)
             if self.is_offline:
                 return resolved
-            reading = Reading(use.table, self.options.as_of or period.start_date, use.location)
+            reading = Reading(use.table, day, use.location)
             return replace(resolved, locations=pin_locations(resolved.locations, reading, self.read_properties))
         if pin.registered is None or self.is_offline:
             location = Location(kind="memory", period=period.identifier)
@@ -361,7 +374,7 @@ class _Builder:
             dataset = infer_output_schema(checked, operation.seq)
             if dataset is not None:
                 prefix = f"{store}/{dataset.id}"
-                definition = dataset.model_dump(mode="json", by_alias=True, exclude={"version"})
+                definition = dataset.model_dump(mode="json", by_alias=True, exclude=NOT_REGISTERED)
                 slices[operation.seq] = Slice(dataset.id, dataset.name, prefix, definition)
         return slices
 

@@ -6,11 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from airflow_provider_runtime.core.calendar.periods import PeriodIndex
 from airflow_provider_runtime.core.catalog.rules_secrets import find_secret_word, holds_secret
 from airflow_provider_runtime.core.model.base import PlainValue
+from airflow_provider_runtime.core.model.dataset import list_temporal_columns
+from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.planning.check.checked import TableUse
 from airflow_provider_runtime.core.planning.resolve.resolver_choice import ResolverChoice
 from airflow_provider_runtime.core.planning.resolve.tables import ResolvedTable
+from airflow_provider_runtime.core.planning.snapshot.day_of_rows import find_own_day
 from airflow_provider_runtime.core.planning.snapshot.pinning import Pin
 from spark_jobs.contract.plan import Column, Table, TableTrace, Temporal
 from spark_jobs.contract.snapshot import AppendPin, CheckPin, JoinPin, LookupPin, ResolverSnapshot
@@ -27,7 +31,7 @@ class TableChoice:
     resolved: ResolvedTable
 
 
-def make_plan_table(choice: TableChoice) -> Table:
+def make_plan_table(choice: TableChoice, index: PeriodIndex, period: Period) -> Table:
     """Return a table as the plan holds it."""
     use = choice.pin.use
     dataset, names = use.dataset.model, use.table.temporal_columns
@@ -36,20 +40,27 @@ def make_plan_table(choice: TableChoice) -> Table:
         dataset_id=dataset.id,
         dataset_version=choice.pin.version,
         table=use.table.name,
-        columns=tuple(
-            Column(name=column.name, type=column.data_type.ddl, nullable=column.nullable)
-            for column in use.table.columns
-        ),
+        columns=_list_columns(use),
         natural_key_columns=dataset.natural_key_columns if use.table == dataset.main_table else (),
         temporal=Temporal(
-            mode=use.table.temporal_mode,
+            mode="snapshot" if use.is_read_whole else use.table.temporal_mode,
             period_column=names.period or "_period",
             from_column=names.from_ or "_period_from",
             to_column=names.to or "_period_to",
         ),
         locations=choice.resolved.locations,
         mark=use.key,
+        as_of=find_own_day(use, index, period),
     )
+
+
+def _list_columns(use: TableUse) -> tuple[Column, ...]:
+    """Return the declared columns, and the temporal ones of a table whose rows the join's condition chooses."""
+    columns = {column.name: Column(column.name, column.data_type.ddl, column.nullable) for column in use.table.columns}
+    if use.is_read_whole:
+        for name, data_type in list_temporal_columns(use.table):
+            columns.setdefault(name, Column(name, data_type.ddl))
+    return tuple(columns.values())
 
 
 def describe_resolvers(choices: Mapping[str, TableChoice]) -> ResolverSnapshot:

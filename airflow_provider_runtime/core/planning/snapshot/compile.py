@@ -11,7 +11,7 @@ from airflow_provider_runtime.core.errors import Place
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.failing import may_fail
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
-from airflow_provider_runtime.core.expr.spark_sql import compile_assignment, compile_equalities, compile_sql
+from airflow_provider_runtime.core.expr.spark_sql import Defaults, compile_equalities, compile_sql
 from airflow_provider_runtime.core.model import operation as written
 from airflow_provider_runtime.core.model.dataset import list_temporal_columns
 from airflow_provider_runtime.core.planning.check.checked import (
@@ -23,7 +23,6 @@ from airflow_provider_runtime.core.planning.check.checked import (
     WorkingColumn,
 )
 from airflow_provider_runtime.core.planning.check.origins import find_origins
-from airflow_provider_runtime.core.planning.check.proofs import find_group_key
 from airflow_provider_runtime.core.planning.resolve.destinations import resolve_destination
 from spark_jobs.contract.plan import (
     AggregateOperation,
@@ -34,7 +33,6 @@ from spark_jobs.contract.plan import (
     Destination,
     Equality,
     Expression,
-    GroupColumn,
     Join,
     Mark,
     OutputOperation,
@@ -76,20 +74,9 @@ class _Compiler:
         }[operation.operation.type](operation)
 
     def _compile_update(self, operation: CheckedOperation) -> AnyOperation:
-        assignments, steps = [], list[list[GroupColumn]]()
-        for position, item in enumerate(operation.expressions):
-            mark = self._mark(operation, item.path)
-            sql, made = compile_assignment(
-                item.checked, run=self.run, target=item.type, mark=mark, prefix=f"g{position}"
-            )
-            assignments.append(self._make_expression(item, sql, mark))
-            steps += [[] for _ in range(len(made) - len(steps))]
-            for step, columns in enumerate(made):
-                steps[step] += columns
         return UpdateOperation(
             **self._compile_selection(operation),
-            assignments=tuple(assignments),
-            group_steps=tuple(tuple(step) for step in steps),
+            assignments=self._compile_expressions(operation, operation.expressions),
         )
 
     def _compile_aggregate(self, operation: CheckedOperation) -> AnyOperation:
@@ -100,7 +87,9 @@ class _Compiler:
         )
 
     def _compile_append(self, operation: CheckedOperation) -> AnyOperation:
+        model = operation.operation
         assert operation.source is not None
+        assert isinstance(model, written.AppendOperation)
         return AppendOperation(
             **self._compile_shared(operation),
             where=self._compile_where(operation, ("arguments", "source_selector")),
@@ -110,6 +99,7 @@ class _Compiler:
             group_by=operation.group_by,
             aggregations=self._compile_expressions(operation, operation.expressions),
             columns=self._compile_expressions(operation, operation.filled),
+            distinct=model.arguments.distinct,
         )
 
     def _compile_delete(self, operation: CheckedOperation) -> AnyOperation:
@@ -125,15 +115,8 @@ class _Compiler:
             write_mode=model.arguments.write_mode,
             destination=self.destinations[operation.seq],
             slice=self.slices.get(operation.seq),
-            key=self._find_key(operation, model.arguments.key),
+            distinct=model.arguments.distinct,
         )
-
-    def _find_key(self, operation: CheckedOperation, declared: tuple[str, ...] | None) -> tuple[str, ...]:
-        """Return the columns that say which row is which: as declared, else the keys of the groups that it holds."""
-        if declared is not None:
-            return declared
-        keys = find_group_key(self.checked, operation, self.run) or ()
-        return keys if set(keys) <= {column.name for column in operation.output_columns} else ()
 
     def _compile_shared(self, operation: CheckedOperation) -> dict[str, Any]:
         """Return what every operation of a plan has."""
@@ -159,21 +142,19 @@ class _Compiler:
     def _compile_where(self, operation: CheckedOperation, path: Path = ("selector",)) -> str | None:
         if operation.where is None:
             return None
-        return compile_sql(operation.where, run=self.run, mark=self._mark(operation, path))
+        mark, defaults = self._mark(operation, path), _list_defaults(operation.joins)
+        return compile_sql(operation.where, run=self.run, mark=mark, defaults=defaults)
 
     def _compile_expressions(
         self, operation: CheckedOperation, items: Iterable[CheckedExpression]
     ) -> tuple[Expression, ...]:
-        compiled = []
+        compiled, defaults = [], _list_defaults(operation.joins)
         for item in items:
             mark = self._mark(operation, item.path)
-            sql = compile_sql(item.checked, run=self.run, target=item.type, mark=mark)
-            compiled.append(self._make_expression(item, sql, mark))
+            sql = compile_sql(item.checked, run=self.run, target=item.type, mark=mark, defaults=defaults)
+            reads, can_fail = _list_reads(item.checked), may_fail(item.checked, item.type)
+            compiled.append(Expression(item.column, item.type.ddl, sql, mark, reads, can_fail))
         return tuple(compiled)
-
-    def _make_expression(self, item: CheckedExpression, sql: str, mark: str) -> Expression:
-        reads, can_fail = _list_reads(item.checked), may_fail(item.checked, item.type)
-        return Expression(item.column, item.type.ddl, sql, mark, reads, can_fail)
 
     def _compile_joins(self, operation: CheckedOperation) -> tuple[Join, ...]:
         return tuple(self._compile_join(operation, join) for join in operation.joins)
@@ -182,16 +163,20 @@ class _Compiler:
         mark = self._mark(operation, join.path, None if join.path else f"lookups.{join.alias}")
         others = [other.condition for other in operation.joins if other is not join]
         used = _list_alias_columns(join.alias, [*_list_expressions(operation), *others])
-        equalities = compile_equalities(join.condition, join.alias, run=self.run)
+        # While a match is looked for, the alias is a row of its table: only earlier aliases have defaults.
+        defaults = _list_defaults(other for other in operation.joins if other is not join)
+        equalities = compile_equalities(join.condition, join.alias, run=self.run, defaults=defaults)
         return Join(
             alias=join.alias,
             table=self._use(join.table.key),
             columns=tuple(name for name in _list_table_columns(join) if name in used),
-            condition=compile_sql(join.condition, run=self.run, mark=mark),
+            condition=compile_sql(join.condition, run=self.run, mark=mark, defaults=defaults),
             equalities=tuple(Equality(row=row, alias=alias) for row, alias in equalities),
             key=_list_key(operation, join),
             reads=_list_reads(join.condition),
             mark=mark,
+            counted=not join.is_lookup,
+            required=join.required,
         )
 
     def _list_added(self, operation: CheckedOperation) -> tuple[Column, ...]:
@@ -251,6 +236,10 @@ def make_plan_columns(columns: Iterable[WorkingColumn]) -> tuple[Column, ...]:
 def make_plan_mark(place: Place, seq: int | None = None) -> Mark:
     """Return a place as the plan writes it."""
     return Mark(file=place.file, line=place.line, column=place.column, field=place.field, operation_seq=seq)
+
+
+def _list_defaults(joins: Iterable[CheckedJoin]) -> Defaults:
+    return {(join.alias, column): value for join in joins for column, value in join.defaults.items()}
 
 
 def _list_expressions(operation: CheckedOperation) -> list[Checked]:

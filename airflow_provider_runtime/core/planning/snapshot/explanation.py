@@ -179,7 +179,11 @@ def _make_operation(
 def write_statement(plan: AnyOperation, before: Iterable[WorkingColumn]) -> str:
     """Return an operation as one Spark SQL query over the working rows `@w`; system columns are left out."""
     known = frozenset(column.name for column in before)
-    lines = ["SELECT", ",\n".join(f"  {item}" for item in _list_items(plan, known))]
+    is_distinct = isinstance(plan, AppendOperation | OutputOperation) and plan.distinct
+    lines = [
+        "SELECT DISTINCT" if is_distinct else "SELECT",
+        ",\n".join(f"  {item}" for item in _list_items(plan, known)),
+    ]
     lines.append(f"FROM {_write_rows(plan)} AS `@w`")
     conditions = [plan.where] if plan.where and not isinstance(plan, UpdateOperation) and plan.type != "delete" else []
     sees_deleted = isinstance(plan, AppendOperation) or (isinstance(plan, OutputOperation) and plan.include_deleted)
@@ -211,7 +215,6 @@ def _list_items(plan: AnyOperation, known: frozenset[str]) -> list[str]:
     selected = "NOT `@w`.`_deleted`" + (f" AND ({plan.where})" if plan.where else "")
     if isinstance(plan, UpdateOperation):
         items = ["`@w`.*"]
-        items += [f"{column.sql} AS `{column.column}`" for step in plan.group_steps for column in step]
         for item in plan.assignments:
             old = f"`@w`.`{item.column}`" if item.column in known else "NULL"
             items.append(f"CASE WHEN {selected} THEN {item.sql} ELSE {old} END AS `{item.column}`")

@@ -26,6 +26,7 @@ from airflow_provider_runtime.core.planning.resolve.run_period import get_projec
 from airflow_provider_runtime.core.planning.resolve.slices import locate_slices
 from airflow_provider_runtime.core.planning.resolve.tables import ResolveContext, resolve_table
 from airflow_provider_runtime.core.planning.resolve.versioned_tables import Reading, pin_locations
+from airflow_provider_runtime.core.planning.snapshot.day_of_rows import find_day_of_rows
 from airflow_provider_runtime.core.planning.snapshot.pinning import pin_table
 from airflow_provider_runtime.core.planning.stale.changes import DefinitionChange, compare_definitions
 from airflow_provider_runtime.core.planning.stale.compared import ComparedProject, ComparedTable, merge_names
@@ -305,14 +306,18 @@ class Look:
                 return ()
             return locate_slices(table.pin.registered, project.index, period, table.use.location).locations
         now = datetime.combine(self.scope.today, time(), UTC)
+        shifted = project.index.find_shifted(period, table.use.dataset.model.period_shift)
+        if shifted is None:
+            return ()
         run = RunConstants.of(now, period, project.index.find_previous(period))
-        context = ResolveContext(self.loaded.catalog, project.name, project.index, period, run)
+        context = ResolveContext(self.loaded.catalog, project.name, project.index, shifted, run)
         dataset = table.use.dataset.model.model_copy(update={"version": table.pin.version})
         found = resolve_table(context, table.choice.definition, dataset, table.use.table, table.use.location).locations
         if any(location.kind == "table" and location.credential_ref for location in found):
             # Nobody is asked for secrets by a look.
             return found
-        return pin_locations(found, Reading(table.use.table, period.start_date, table.use.location), None)
+        day = find_day_of_rows(table.use, project.index, period, period.start_date)
+        return pin_locations(found, Reading(table.use.table, day, table.use.location), None)
 
 
 @dataclass(frozen=True, slots=True)

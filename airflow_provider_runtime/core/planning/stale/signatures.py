@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from airflow_provider_runtime.core.expr.checker import Checked
-from airflow_provider_runtime.core.expr.typed import Typed, has_window
+from airflow_provider_runtime.core.expr.typed import Typed
 from airflow_provider_runtime.core.model.dataset import list_temporal_columns
-from airflow_provider_runtime.core.model.operation import OutputOperation
+from airflow_provider_runtime.core.model.operation import AppendOperation, OutputOperation
 from airflow_provider_runtime.core.planning.check.checked import (
+    CheckedJoin,
     CheckedOperation,
     CheckedProject,
     TableUse,
@@ -99,7 +100,6 @@ class _Walk:
         return _Part(_rows_of(table), columns)
 
     def _change(self, operation: CheckedOperation) -> None:
-        groups = self._sign_groups(operation)
         for origin, part, picked in self._list_touched(operation):
             aliases = _sign_joins(operation, part.columns)
             condition = _sign_condition(operation, part, aliases, picked)
@@ -109,25 +109,10 @@ class _Walk:
             changed = dict(part.columns)
             for item in operation.expressions:
                 value = mix("set", item.type.ddl, sign(item.checked, part.columns, aliases))
-                if has_window(item.checked.node):
-                    value = mix("over", value, groups)
                 before = [] if condition is None else [part.columns.get(item.column, _NULL)]
                 changed[item.column] = mix("update", condition, value, *before)
             changed["_updated_at"] = mix("touched", condition, part.columns["_updated_at"])
             self.parts[origin] = replace(part, columns=changed)
-
-    def _sign_groups(self, operation: CheckedOperation) -> Trace:
-        """Return what group functions of an update depend on beside the row: all touched rows and their values."""
-        signed = []
-        for _, part, picked in self._list_touched(operation):
-            aliases = _sign_joins(operation, part.columns)
-            values = [
-                sign(item.checked, part.columns, aliases)
-                for item in operation.expressions
-                if has_window(item.checked.node)
-            ]
-            signed.append(mix(part.rows, _sign_condition(operation, part, aliases, picked), *values))
-        return mix("groups", *signed)
 
     def _aggregate(self, operation: CheckedOperation) -> _Part:
         rows, keys, values = [], [], []
@@ -156,9 +141,11 @@ class _Walk:
             made = {item.column: mix("aggregate", rows, sign(item.checked, read, {})) for item in operation.expressions}
             read = {**{name: mix("key", rows, read.get(name, _NULL)) for name in operation.group_by}, **made}
         columns = self._list_new_columns(operation)
-        for item in operation.filled:
-            columns[item.column] = mix("set", item.type.ddl, sign(item.checked, read, {}))
-        return _Part(rows, columns)
+        filled = {item.column: mix("set", item.type.ddl, sign(item.checked, read, {})) for item in operation.filled}
+        model = operation.operation
+        if isinstance(model, AppendOperation) and model.arguments.distinct:
+            rows = mix("distinct", rows, *filled.values())
+        return _Part(rows, columns | filled)
 
     def _list_new_columns(self, operation: CheckedOperation) -> dict[str, Trace]:
         """Return the columns of rows that an operation makes, as long as nothing fills them."""
@@ -182,6 +169,8 @@ class _Walk:
         }
         shown = arguments.model_dump_json(by_alias=True, include={"destination", "write_mode", "register_as_dataset"})
         signed = mix("output", str(arguments.include_deleted), *rows)
+        if arguments.distinct:
+            signed = mix("distinct", signed, *columns.values())
         return OutputSignature(operation.seq, signed, columns, _hash(shown), operation.registered_dataset)
 
     def _list_touched(self, operation: CheckedOperation) -> list[tuple[int, _Part, Origins]]:
@@ -243,7 +232,9 @@ def read_table(table: TableUse) -> dict[str, Trace]:
 
 def _rows_of(table: TableUse) -> Trace:
     found = SourceColumn(table.dataset.model.id, table.table.name)
-    return Trace(_hash(f"rows\0{found.dataset_id}\0{found.table}\0{table.table.temporal_mode}"), frozenset({found}))
+    shift = table.dataset.model.period_shift
+    shown = f"rows\0{found.dataset_id}\0{found.table}\0{table.table.temporal_mode}" + (f"\0{shift}" if shift else "")
+    return Trace(_hash(shown), frozenset({found}))
 
 
 def _sign_joins(operation: CheckedOperation, columns: Mapping[str, Trace]) -> dict[str, dict[str, Trace]]:
@@ -251,9 +242,21 @@ def _sign_joins(operation: CheckedOperation, columns: Mapping[str, Trace]) -> di
     aliases: dict[str, dict[str, Trace]] = {}
     for join in operation.joins:
         read = read_table(join.table)
-        condition = mix(sign(join.condition, columns, {**aliases, join.alias: read}), _rows_of(join.table))
-        aliases[join.alias] = {name: mix("match", trace, condition) for name, trace in read.items()}
+        condition = mix(
+            sign(join.condition, columns, {**aliases, join.alias: read}), _rows_of(join.table), _show_day(join.table)
+        )
+        aliases[join.alias] = {
+            name: mix("match", trace, condition, *_list_default(join, name)) for name, trace in read.items()
+        }
     return aliases
+
+
+def _show_day(table: TableUse) -> str | None:
+    return None if table.as_of is None else str(table.as_of)
+
+
+def _list_default(join: CheckedJoin, column: str) -> list[str]:
+    return [repr(join.defaults[column].value)] if column in join.defaults else []
 
 
 def _sign_condition(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from datetime import date
 
 import pytest
 
@@ -118,6 +119,91 @@ def test_data_level_finer_gives_every_child_period() -> None:
     found = [(location.uri[-15:], location.period, location.on_missing) for location in list_locations(snapshot)]
     assert found == [(f"2026-0{month}.parquet", f"2026-0{month}", "empty") for month in (1, 2, 3)]
     assert snapshot.plan.settings.trace["input"].periods == ("2026-01", "2026-02", "2026-03")
+
+
+SHIFTED = """
+dataset:
+  id: opening
+  name: Opening
+  version: 1
+  period_shift: -1MISSING
+  main_table:
+    name: transactions
+    temporal_mode: period
+    columns:
+      - {name: journal_id, type: string}
+      - {name: currency, type: string}
+      - {name: amount, type: decimal, precision: 18, scale: 2}
+---
+dataset:
+  id: opening-rates
+  name: Opening rates
+  version: 1
+  period_shift: -2MISSING
+  main_table:
+    name: rates
+    temporal_mode: bitemporal
+    columns: [{name: code, type: string}, {name: rate, type: decimal}]
+"""
+SHIFTED_OPERATIONS = """
+    - seq: 10
+      name: rates
+      type: update
+      arguments:
+        joins: [{alias: fx, dataset_id: opening-rates, on: 'currency = fx.code'}]
+        assignments: [{column: converted, expression: 'amount * fx.rate'}]
+    - {seq: 20, name: add, type: append, arguments: {source: {dataset_id: opening}}}
+"""
+WEEKS = """
+calendar:
+  id: weeks
+  levels: [{name: week}]
+  periods:
+    - {identifier: W1, level: week, start_date: 2026-01-05, end_date: 2026-01-11}
+    - {identifier: W2, level: week, start_date: 2026-01-12, end_date: 2026-01-18}
+"""
+
+
+def test_period_shift_reads_the_tables_for_an_earlier_period() -> None:
+    snapshot = resolve(
+        write_resolver(MONTHLY), SHIFTED.replace("MISSING", ""), write_project(SHIFTED_OPERATIONS + OUTPUT)
+    )
+    opening = list_locations(snapshot, "append:20")[0]
+    assert (opening.uri[-15:], opening.period) == ("2025-12.parquet", "2025-12")
+    rates = list_locations(snapshot, "join:10:fx")[0]
+    assert (rates.uri[-15:], rates.period) == ("2025-11.parquet", "2025-11")
+    assert snapshot.plan.tables["join:10:fx"].as_of == date(2025, 11, 1)
+    assert list_locations(snapshot)[0].period == "2026-01"
+    assert snapshot.plan.tables["input"].as_of is None
+
+
+@pytest.mark.parametrize(("missing", "codes"), [("", ["DATA_001"]), ("\n  on_missing: empty", [])])
+def test_period_shift_before_the_calendars_first_period(missing: str, codes: list[str]) -> None:
+    rule = MONTHLY.replace("{{YYYY}}-{{MM}}", "{{identifier}}")
+    documents = (
+        write_resolver(rule),
+        WEEKS,
+        SHIFTED.replace("MISSING", missing),
+        write_project(SHIFTED_OPERATIONS + OUTPUT, calendar="weeks", level="week"),
+    )
+    if not codes:
+        assert list_locations(resolve(*documents, period="W2"), "join:10:fx") == []
+        return
+    problems = list_problems(*documents, period="W2")
+    assert [problem.code for problem in problems] == codes
+    assert "'Opening rates' is read 2 before W2" in problems[0].message
+    assert "on_missing: empty" in (problems[0].hint or "")
+
+
+def test_all_finer_periods_can_be_required() -> None:
+    rule = MONTHLY.replace(
+        "name: monthly", "name: monthly, data_level: month, on_missing: empty, requires_all_periods: true"
+    )
+    project = write_project(OUTPUT, level="quarter")
+    found = list_locations(resolve(write_resolver(rule), project, period="2026-Q1"))
+    assert [(location.period, location.on_missing) for location in found] == [
+        (f"2026-0{month}", "error") for month in (1, 2, 3)
+    ]
 
 
 def test_data_level_finer_of_an_unfiltered_table_reads_a_place_once() -> None:

@@ -1,1 +1,0 @@
-"""Comparison of what is staged with what is published."""
