@@ -299,10 +299,10 @@ def test_long_and_deep_expressions_are_parsed_by_spark(spark):
     texts += ["DATEADD(" * 99 + 'DATE("2026-01-31")' + ", 1)" * 99, "ROUND((" * 49 + "i" + ") / i, 2)" * 49]
     texts += ["CASE WHEN ok THEN " * 199 + "i" + " END" * 199, "CASE i WHEN " * 199 + "i" + " THEN 1 END" * 199]
     texts += ["CASE (" * 5 + "i" + ") WHEN 1 THEN 2 WHEN 3 THEN 4 END" * 5, "SIGN(" * 40 + "i" + ")" * 40]
-    texts += ["ADDMONTHS(" * 66 + 'DATE("2026-01-31")' + ", 1)" * 66, "NULLIF(" * 40 + "i" + ", 1)" * 40]
+    texts += ["ADDMONTHS(" * 40 + 'DATE("2026-01-31")' + ", 1)" * 40, "NULLIF(" * 40 + "i" + ", 1)" * 40]
     texts += ["PAD_LEFT(" * 40 + "'a'" + ", i, 'x')" * 40, "ROUNDUP(0.1 * " * 33 + "i" + ", 1)" * 33]
     texts += ["SUBSTRING(" * 199 + "'a'" + ", i + 0, 2)" * 199]
-    texts += ["MONTHS_BETWEEN(TODAY(), ADDMONTHS(TODAY(), " * 25 + "i" + "))" * 25]
+    texts += ["MONTHS_BETWEEN(TODAY(), ADDMONTHS(TODAY(), " * 20 + "i" + "))" * 20]
     texts += ["MAX(i, COALESCE(" * 15 + "i" + ", i))" * 15]
     frame = spark.createDataFrame([(1, True)], "i bigint, ok boolean").alias("@w")
     for text in texts:

@@ -141,13 +141,13 @@ FUNCTIONS = (
         name="ADDMONTHS", signature="ADDMONTHS(d, n)", takes=("date", "integer"), type=DATE, can_fail=True,
         sql=_write_add_months, calls=("date_from_unix_date", "unix_date", "add_months"), value=_add_months,
         known_as=("EDATE", "ADD_MONTHS", "DATE_ADD_MONTHS"),
-        levels=3, doc="the day n months later, or the last day of its month", example="ADDMONTHS(booked, 1)",
+        levels=5, doc="the day n months later, or the last day of its month", example="ADDMONTHS(booked, 1)",
     ),
     Function(
         name="EOMONTH", signature="EOMONTH(d[, months])", takes=("date", "integer"), least=1, type=_type_optional,
         can_fail=True, sql=_write_last_day, value=_find_last_day, known_as=("LAST_DAY",),
         calls=("last_day", "date_from_unix_date", "unix_date", "add_months"),
-        levels=4, doc="the last day of the month, or of that so many months later", example="EOMONTH(booked, 1)",
+        levels=5, doc="the last day of the month, or of that so many months later", example="EOMONTH(booked, 1)",
     ),
     Function(
         name="MONTHS_BETWEEN", signature="MONTHS_BETWEEN(end, start)", takes=("date", "date"), type=INTEGER,

@@ -83,7 +83,7 @@ def test_nesting_of_200_levels_is_accepted_and_201_is_not():
         ("MAX(a, COALESCE(", ", a))", 16),
         ("COALESCE(a, ", ")", 200),
         ("ABS(", ")", 200),
-        ("ADDMONTHS(", ", 1)", 66),
+        ("ADDMONTHS(", ", 1)", 40),
         ("PAD_LEFT(", ", 1, ' ')", 40),
         ("CASE (", ") WHEN 1 THEN 2 END", 5),
         ("CASE WHEN a THEN ", " END", 200),
