@@ -70,6 +70,8 @@ class RuntimeJoin(Model):
     """Whether the run fails, with the keys in question, when a touched row has no match."""
     default: dict[Name, Text | None] = Field(default_factory=dict)
     """Values that columns of this alias have on rows without a match; NULL where nothing is listed."""
+    as_of: Text | None = None
+    """Day on which bitemporal rows hold: period_start, period_end, YYYY-MM-DD, or an expression; else the run's."""
 
 
 class Assignment(Model):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from airflow_provider_runtime.core.catalog.lookup_conditions import make_relation
 from airflow_provider_runtime.core.errors import Code
 from airflow_provider_runtime.core.expr.checker import Checked
@@ -17,6 +19,7 @@ from airflow_provider_runtime.core.planning.check.context import (
     make_table_use,
     uses_of,
 )
+from airflow_provider_runtime.core.planning.check.join_day import find_join_day, hold_on
 from airflow_provider_runtime.core.planning.check.names import check_new_name, is_name
 from airflow_provider_runtime.core.planning.check.wording import JOIN_CONDITION, make_assignment_wording
 from airflow_provider_runtime.core.planning.check.working import Contribution
@@ -74,11 +77,16 @@ class _JoinChecks:
             self.unknown.add(join.alias)
         else:
             self.relations.append(relation)
+        day = find_join_day(self.context, join, relation, path)
         condition = self.context.check(
             join.on, (*path, "on"), self.scope, JOIN_CONDITION, boolean=True, unknown_aliases=frozenset(self.unknown)
         )
         if condition is not None and relation is not None:
-            table = next(use for use in reversed(self.context.project.tables) if use.alias == join.alias)
+            tables = self.context.project.tables
+            index = next(i for i in reversed(range(len(tables))) if tables[i].alias == join.alias)
+            table = tables[index] = replace(tables[index], as_of=day.as_of)
+            if day.expression is not None:
+                condition = hold_on(condition, join.alias, table.table, day.expression)
             defaults = self._check_defaults(join, relation, path)
             self.checked.append(
                 CheckedJoin(join.alias, table, condition, (*path, "on"), join.required, defaults),

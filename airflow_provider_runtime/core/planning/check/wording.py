@@ -75,6 +75,7 @@ def _tell_source_aggregation(problem: ExpressionProblem) -> Told | None:
 SELECTOR_PREFIX = "Invalid selector expression: "
 SELECTOR = Wording(SELECTOR_PREFIX, _tell_unknown_table, allows_selectors=True)
 JOIN_CONDITION = Wording(tell=_tell_join)
+JOIN_DAY = Wording("as_of of a join: ", _tell_unknown_table)
 AGGREGATION = Wording(tell=_tell_aggregation)
 SOURCE_SELECTOR = Wording(SELECTOR_PREFIX, _tell_source_selector, allows_selectors=True)
 SOURCE_AGGREGATION = Wording(tell=_tell_source_aggregation)
