@@ -70,6 +70,7 @@ def test_run_snapshot_publishes_and_reports(spark: SparkSession, tmp_path: Path)
             "columns": ["id", "name"],
             "registered_dataset": None,
             "slice": None,
+            "staged": None,
         }
     ]
     assert any(line.startswith("operation 10 update") for line in lines)
