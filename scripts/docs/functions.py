@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -36,7 +37,7 @@ def make_block(name: str) -> str:
     assert name == "functions", name
     parts = []
     for title, group in FUNCTION_GROUPS.items():
-        last = "type" if group[0].is_aggregate else "gives"
+        last = "type" if group[0].is_aggregate or group[0].group_form else "gives"
         rows = [f"| function | meaning | example | {last} |", "| --- | --- | --- | --- |"]
         rows += [_make_row(function) for function in group]
         parts.append(f"**{title}**\n\n" + "\n".join(rows))
@@ -50,9 +51,10 @@ def _make_row(function: Function) -> str:
 
 def find_result(function: Function) -> str:
     """Return what a function's example gives on the sample row; the type for an aggregate."""
-    result = check_expression(function.example, SCOPE, aggregate=function.is_aggregate)
+    scope = replace(SCOPE, allows_groups=bool(function.group_form))
+    result = check_expression(function.example, scope, aggregate=function.is_aggregate)
     assert result.expression is not None, (function.name, result.problems)
-    if function.is_aggregate:
+    if function.is_aggregate or function.group_form:
         return str(result.expression.type)
     row = {(None, name): value for name, (_, value) in ROW.items()}
     return f"`{_show(evaluate(result.expression, row, run=RUN))}`"

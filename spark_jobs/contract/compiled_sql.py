@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from spark_jobs.contract.callable_words import CALLABLE
 from spark_jobs.contract.jdbc_properties import DATABASES, find_refused_properties, is_permitted
 from spark_jobs.contract.options import KNOWN_FORMATS, moves_files, runs_code
-from spark_jobs.contract.plan import Destination, Location, OutputOperation, Plan, order_joins
+from spark_jobs.contract.plan import Destination, Location, OutputOperation, Plan, UpdateOperation, order_joins
 from spark_jobs.contract.problems import shorten
 
 _TOKEN = re.compile(
@@ -169,6 +169,8 @@ def _list_sql(plan: Plan) -> Iterator[str]:
                 yield equality.row
                 yield equality.alias
         yield from (item.sql for item in operation.expressions)
+        if isinstance(operation, UpdateOperation):
+            yield from (column.sql for step in operation.group_steps for column in step)
     for check in plan.checks:
         values = [sql for side in check.values for sql in (side.sql, side.where)]
         yield from (sql for sql in (check.where, check.condition, *values) if sql is not None)
@@ -181,6 +183,8 @@ def _list_types(plan: Plan) -> Iterator[str]:
     for operation in plan.operations:
         yield from (column.type for column in operation.adds)
         yield from (item.type for item in operation.expressions)
+        if isinstance(operation, UpdateOperation):
+            yield from (column.type for step in operation.group_steps for column in step)
         if isinstance(operation, OutputOperation):
             yield from (column.type for column in operation.columns)
     for check in plan.checks:

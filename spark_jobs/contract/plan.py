@@ -236,12 +236,23 @@ class Operation:
         return self.picks_by_origin and self.origins is not None and set(origins) <= set(self.origins)
 
 
+@dataclass(frozen=True, slots=True)
+class GroupColumn:
+    """A value over the group of a touched row, which assignments and later steps read as a column of the row."""
+
+    column: str
+    type: str
+    sql: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateOperation(Operation):
     """A compiled update."""
 
     type: Literal["update"] = "update"
     assignments: tuple[Expression, ...]
+    group_steps: tuple[tuple[GroupColumn, ...], ...] = ()
+    """Columns over groups of the touched rows; each step may read the columns of those before."""
 
     @property
     def expressions(self) -> tuple[Expression, ...]:

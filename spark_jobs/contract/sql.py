@@ -6,6 +6,9 @@ import re
 
 WORKING = "@w"
 """Alias of the row at hand."""
+TOUCHED_COLUMN = "@touched"
+TOUCHED = "`@w`.`@touched`"
+"""In columns over groups: whether the operation touches the row at hand."""
 MARK_PATTERN = re.compile(r"/\*@(?P<mark>[^#*]+?)(?:#(?P<column>[^*]+))?\*/")
 
 

@@ -45,6 +45,8 @@ _CONDITION_IN_TEXT = re.compile(r"\[([A-Z][A-Z_]+(?:\.[A-Z_]+)*)\]([^\n]*)")
 _TOO_DEEP = ("FAILED_TO_PARSE_TOO_COMPLEX", "StackOverflowError")
 _VALUE_HINT = "correct the value where it comes from, or declare a type that holds it"
 _NULL_HINT = "fill it where it comes from, or declare the column `nullable: true`"
+REASON = "'!"
+"""What is left of a text that says why a value cannot be computed: it begins with `?!`."""
 _LITERAL_SUFFIX = re.compile(r"(-?[0-9][0-9.E+-]*)(?:BD|L|S|Y)")
 
 
@@ -168,6 +170,8 @@ def _describe_value(error: BaseException, condition: str, plan: Plan) -> JobErro
     if expression is not None:
         column = expression.column
     value = _read_literal(_get_parameter(error, "expression") or _get_parameter(error, "value"))
+    if value is not None and value.startswith(REASON):
+        return JobError("DATA_003", value.removeprefix(REASON).rstrip("'"), mark=mark, column=column)
     what = "a value" if value is None else f"value {shorten(value, 80)}"
     target = f"column '{column}'" if column else "its type"
     kind = f" of type {expression.type}" if expression is not None else ""

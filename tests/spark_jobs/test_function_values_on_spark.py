@@ -27,7 +27,7 @@ ROWS = [
 
 
 def test_example_of_every_function_gives_the_same_in_spark_and_in_python(spark):
-    texts = [function.example for function in FUNCTIONS.values() if not function.is_aggregate]
+    texts = [function.example for function in FUNCTIONS.values() if function.value or function.name in ("AND", "OR")]
     checked = [check_expression(text, SCOPE).expression for text in texts]
     schema = ", ".join(f"{name} {kind.ddl}" for name, kind in TYPES.items())
     frame = spark.createDataFrame(ROWS, schema).alias("@w")

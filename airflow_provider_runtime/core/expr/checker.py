@@ -20,7 +20,7 @@ from airflow_provider_runtime.core.expr.parser import parse
 from airflow_provider_runtime.core.expr.problems import ExpressionProblem, ExpressionSyntaxError
 from airflow_provider_runtime.core.expr.recursion import walks_deep
 from airflow_provider_runtime.core.expr.scope import Relation, Scope
-from airflow_provider_runtime.core.expr.typed import Typed
+from airflow_provider_runtime.core.expr.typed import GroupWindow, Typed
 from airflow_provider_runtime.core.model.schema import (
     BOOLEAN,
     DATE,
@@ -84,6 +84,8 @@ class Checker(Conversions):
         self.selectors: dict[str, Typed] = {}
         self.inside: str | None = None  # the aggregate function whose arguments are looked at
         self.found_aggregate = False
+        self.window = GroupWindow()
+        """The window of the group function that is typed."""
 
     def check(self, tree: nodes.Node, expect_boolean: bool) -> CheckResult:
         """Return the result for a whole tree."""
@@ -339,7 +341,10 @@ class Checker(Conversions):
         outer, outer_failed = self.inside, len(self.problems)
         if function.is_aggregate:
             self._enter_aggregate(function, node)
+        if function.group_form:
+            self._enter_group(function, node)
         arguments = [self.visit(argument) for argument in node.arguments]
+        self.window = self._visit_window(function, node)
         self.inside = outer
         if self.aggregate or not function.is_aggregate:
             self._check_arity(function, node)
@@ -348,9 +353,39 @@ class Checker(Conversions):
         needed = [self.need(argument, function.get_kind(index), node.name) for index, argument in enumerate(arguments)]
         return self.fail() if self.failed(*needed) else self._type_call(function, node, needed)
 
+    def _enter_group(self, function: Function, node: nodes.Call) -> None:
+        if self.aggregate:
+            message = f"{function.name} is not an aggregate function"
+            self.report("unknown_function", message, node, "the sum over rows is SUM(x)")
+        elif not self.scope.allows_groups:
+            message = f"the group function {function.name} is possible in assignments of update only"
+            self.report("aggregate", message, node, "put its value into a column by an update before")
+        elif self.inside is not None:
+            message = f"{function.name} stands inside {self.inside}: group functions do not nest"
+            self.report("aggregate", message, node, "put the inner one into a column by an update before")
+        self.inside = function.name
+
+    def _visit_window(self, function: Function, node: nodes.Call) -> GroupWindow:
+        """Return a group function's keys and order; report what it does not take."""
+        keys = tuple(self.visit(key) for key in node.keys)
+        order = None if node.order is None else self.visit(node.order)
+        form = function.group_form
+        if not form and (keys or order or node.descending):
+            self.report("syntax", f"{function.name} is not a group function", node, f"write {function.signature}")
+        elif (order is None) == (form == "ORDER BY") or (node.descending and form == "BY"):
+            message = f"{function.name} needs ORDER" if form == "ORDER BY" else f"{function.name} takes no order"
+            self.report("arity", message, node, f"write {function.signature}")
+        if function.breaks_ties:
+            self.columns.add((None, "_row_id"))
+        if self.failed(*keys, *([order] if order else [])):
+            return GroupWindow()
+        return GroupWindow(keys, order, node.descending)
+
     def _type_call(self, function: Function, node: nodes.Call, arguments: list[Typed]) -> Typed:
         if not isinstance(function.type, DataType):
-            return function.type(self, node, arguments)
+            typed = function.type(self, node, arguments)
+            typed.window = self.window if function.group_form else None
+            return typed
         nullable = function.null == "also" or any(argument.nullable for argument in arguments)
         return Typed(function.name, function.type, nullable, tuple(arguments))
 

@@ -56,7 +56,10 @@ def _spell(node: nodes.Node) -> tuple[int, str]:
             return PRIMARY, _spell_case(node)
         case nodes.Call():
             arguments = "*" if node.star else ", ".join([_format(argument, OR) for argument in node.arguments])
-            return PRIMARY, f"{node.name}({arguments})"
+            order = "" if node.order is None else f" ORDER {_format(node.order, OR)}"
+            direction = " DESC" if node.descending else ""
+            keys = ", ".join([_format(key, OR) for key in node.keys])
+            return PRIMARY, f"{node.name}({arguments}{order}{direction}{' BY ' if keys else ''}{keys})"
         case nodes.ColumnRef():
             if node.table is not None:
                 return PRIMARY, f"{node.table}.{node.name}"

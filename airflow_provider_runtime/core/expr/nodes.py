@@ -126,6 +126,10 @@ class Call(Node):
     name: str
     arguments: list[Node]
     star: bool = False
+    keys: list[Node] = field(default_factory=list)
+    """Of a group function: what stands behind BY."""
+    order: Node | None = None
+    descending: bool = False
 
 
 def make_equalities(pairs: Sequence[tuple[ColumnRef, ColumnRef]]) -> Node:

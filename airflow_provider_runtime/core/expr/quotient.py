@@ -155,8 +155,8 @@ def _plan_exact(left: DataType, right: DataType, scale: int) -> QuotientPlan:
 def _write_plan(
     names: dict[str, str], left: DataType, right: DataType, plan: QuotientPlan, result: DataType, mark: str, safe: bool
 ) -> str:
-    dividend = _shift(names["a"], left.precision, left, plan.left_shift, plan.left, mark)
-    divisor = _shift(names["b"], plan.digits, right, plan.right_shift, plan.right, mark)
+    dividend = shift(names["a"], left.precision, left, plan.left_shift, plan.left, mark)
+    divisor = shift(names["b"], plan.digits, right, plan.right_shift, plan.right, mark)
     if safe:
         quotient = f"{dividend} / {mark}{divisor}"
     elif plan.is_bounded:
@@ -165,7 +165,7 @@ def _write_plan(
         quotient = f"{dividend} / {mark}NULLIF({divisor}, 0BD)"
     if plan.shift == 0:
         return f"CAST({mark}{quotient} AS {result.ddl.upper()})"
-    return _shift(quotient, result.precision, plan.raw, plan.shift, result, mark)
+    return shift(quotient, result.precision, plan.raw, plan.shift, result, mark)
 
 
 def _write_check(names: dict[str, str], left: DataType, right: DataType, result: DataType, mark: str) -> str:
@@ -178,16 +178,16 @@ def _write_check(names: dict[str, str], left: DataType, right: DataType, result:
     places = min(offset, MAX_PRECISION)
     whole, units = make_decimal(MAX_PRECISION, 0), make_decimal(MAX_PRECISION, places)
     dividend, divisor, last = (absolute(names["a"], left), absolute(names["b"], right), _power(LIMB))
-    scaled = _shift(dividend, left.precision, left, left.scale + offset - places, whole, mark)
-    unit = _shift(divisor, right.precision, right, right.scale - places, units, mark)
+    scaled = shift(dividend, left.precision, left, left.scale + offset - places, whole, mark)
+    unit = shift(divisor, right.precision, right, right.scale - places, units, mark)
     rest = f"({scaled} % {unit})"
     low = "0BD"
     if offset < LIMB:
         low = f"({scaled} % {_power(LIMB - offset)}) * {_power(offset)}"
     top = absolute(names["q"], result)
-    quotient = f"{_shift(top, result.precision, result, result.scale, whole, mark)} % {last}"
-    product = f"({quotient}) * ({_shift(divisor, right.precision, right, right.scale, whole, mark)} % {last}) % {last}"
-    rest_low = f"{_shift(rest, MAX_PRECISION, units, places, whole, mark)} % {last}"
+    quotient = f"{shift(top, result.precision, result, result.scale, whole, mark)} % {last}"
+    product = f"({quotient}) * ({shift(divisor, right.precision, right, right.scale, whole, mark)} % {last}) % {last}"
+    rest_low = f"{shift(rest, MAX_PRECISION, units, places, whole, mark)} % {last}"
     return f"{names['q']} IS NOT NULL AND {unit} - {rest} > {rest} AND ({low} - {product} - {rest_low}) % {last} <> 0BD"
 
 
@@ -209,7 +209,7 @@ def _power(places: int) -> str:
     return f"{Decimal(1).scaleb(places):f}BD"
 
 
-def _shift(sql: str, digits: int, source: DataType, places: int, target: DataType, mark: str) -> str:
+def shift(sql: str, digits: int, source: DataType, places: int, target: DataType, mark: str) -> str:
     """Return a number of so many digits times a power of ten as another type."""
     if places == 0:
         return sql if source == target else f"CAST({mark}{sql} AS {target.ddl.upper()})"

@@ -35,3 +35,5 @@ class Scope:
     working: Relation
     aliases: Mapping[str, Relation] = field(default_factory=dict)
     selectors: Mapping[str, str] = field(default_factory=dict)
+    allows_groups: bool = False
+    """Whether group functions are possible."""

@@ -32,6 +32,7 @@ from airflow_provider_runtime.core.expr.sql_text import (
 )
 from airflow_provider_runtime.core.expr.typed import Typed, find_columns, split_conjunction
 from airflow_provider_runtime.core.model.schema import DataType, make_decimal
+from spark_jobs.contract.plan import GroupColumn
 from spark_jobs.contract.sql import name_alias, quote_name, write_column
 
 Defaults = Mapping[tuple[str | None, str], Typed]
@@ -65,6 +66,17 @@ def compile_sql(
     if target is not None and target != node.type:
         node = assign(node, target)
     return writer.write(node, OR)
+
+
+@walks_deep
+def compile_assignment(
+    checked: Checked, *, run: RunConstants, target: DataType, mark: str, prefix: str, defaults: Defaults | None = None
+) -> tuple[str, list[list[GroupColumn]]]:
+    """Return the SQL of an assigned value, and the columns over groups that it rests on, whose names have a prefix."""
+    writer = SqlWriter(run, mark, defaults)
+    writer.prefix = prefix
+    node = checked.node if target == checked.type else assign(checked.node, target)
+    return writer.write(node, OR), writer.steps
 
 
 @walks_deep
@@ -121,6 +133,9 @@ class SqlWriter:
         self.run = run
         self.mark = "" if mark is None else f"/*@{mark.replace('*', '').replace('/', '|')}*/"
         self.bindings = 0
+        self.prefix = ""
+        self.steps: list[list[GroupColumn]] = []
+        """Columns over groups that the text rests on, step by step."""
         self.not_null: frozenset[object] = frozenset()
         """Columns that the text around has tested for NULL."""
 
@@ -141,6 +156,13 @@ class SqlWriter:
         values = [self.write(argument, OR) for argument in node.args]
         template = function.sql.replace("(", f"({self.mark}", 1) if function.can_fail else function.sql
         return PRIMARY, template.format(*values, all=", ".join(values))
+
+    def keep(self, step: int, data_type: DataType, sql: str) -> Sql:
+        """Return a reference to a column that is made before, when those of earlier steps are there."""
+        self.steps += [[] for _ in range(step + 1 - len(self.steps))]
+        name = f"@{self.prefix}_{sum(map(len, self.steps))}"
+        self.steps[step].append(GroupColumn(name, data_type.ddl, sql))
+        return PRIMARY, f"`@w`.{quote_name(name)}"
 
     def arguments(self, nodes: Sequence[Typed]) -> str:
         """Return SQL separated by commas."""

@@ -220,6 +220,22 @@ class TreeBuilder:
             return _read_date(arguments[0], start, end)
         return _deepen(Call(name, arguments, start=start, end=end), arguments)
 
+    def group_call(self, children: list[Node | Token]) -> Node:
+        """Return a call of a group function: arguments, DESC, ORDER and BY."""
+        parts: dict[str, list[Node]] = {"NAME": [], "ORDER": [], "DESC": [], "BY": []}
+        keyword = ""
+        for child in children[:-1]:
+            keyword = child.type if isinstance(child, Token) else keyword
+            found = parts[keyword]
+            if isinstance(child, Node):
+                found += _arguments(child) if keyword in ("NAME", "BY") else [child]
+        descending = any(isinstance(child, Token) and child.type == "DESC" for child in children)
+        order = next(iter(parts["ORDER"]), None)
+        start, end = _start(children[0]), _end(children[-1])
+        name = str(children[0]).upper()
+        call = Call(name, parts["NAME"], keys=parts["BY"], order=order, descending=descending, start=start, end=end)
+        return _deepen(call, [part for group in parts.values() for part in group])
+
     def group(self, children: list[Node | Token]) -> Node:
         """Return what stands in brackets."""
         return _node(children[1])

@@ -8,6 +8,15 @@ from dataclasses import dataclass
 from airflow_provider_runtime.core.model.schema import DataType
 
 
+@dataclass(frozen=True, slots=True)
+class GroupWindow:
+    """The group of a row, and the order of the rows in it."""
+
+    keys: tuple[Typed, ...] = ()
+    order: Typed | None = None
+    descending: bool = False
+
+
 @dataclass(slots=True)
 class Typed:
     """A node of the checked tree; `op` names what it does and `value` holds what is constant in it."""
@@ -19,6 +28,8 @@ class Typed:
     value: object = None
     start: int = 0
     end: int = 0
+    window: GroupWindow | None = None
+    """Of a group function: the rows that it is over."""
 
     @property
     def is_simple(self) -> bool:

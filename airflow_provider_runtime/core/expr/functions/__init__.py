@@ -1,6 +1,6 @@
 """The functions of the language: one entry each, in a module for each domain."""
 
-from airflow_provider_runtime.core.expr.functions import aggregates, conversions, dates, logic, numeric, text
+from airflow_provider_runtime.core.expr.functions import aggregates, conversions, dates, groups, logic, numeric, text
 from airflow_provider_runtime.core.expr.functions.entry import Function
 
 __all__ = ["AGGREGATES", "FUNCTIONS", "FUNCTION_GROUPS", "WORDS_ELSEWHERE", "Function"]
@@ -13,6 +13,7 @@ FUNCTION_GROUPS: dict[str, tuple[Function, ...]] = {
     "Dates": dates.FUNCTIONS,
     "The run": dates.OF_THE_RUN,
     "Aggregates": aggregates.FUNCTIONS,
+    "Groups": groups.FUNCTIONS,
 }
 """The functions of each domain, as the docs show them."""
 FUNCTIONS = {function.name: function for group in FUNCTION_GROUPS.values() for function in group}

@@ -52,6 +52,10 @@ class Function:
     """How many levels of nesting it counts for: its SQL may be deeper, and Spark parses that recursively."""
     known_as: tuple[str, ...] = ()
     """What other languages call it, for a hint to who writes that."""
+    group_form: Literal["", "BY", "DESC BY", "ORDER BY"] = ""
+    """Of a group function: what may stand behind its arguments."""
+    breaks_ties: bool = False
+    """Of a group function: whether the rows' ids decide where the order does not."""
     is_aggregate: bool = False
     is_of_run: bool = False
     """Whether it is a constant of the run, whose value the snapshot holds."""

@@ -192,7 +192,8 @@ def _check_assignments(
         seen.add(assignment.column)
         lowered.setdefault(assignment.column.lower(), assignment.column)
         wording = make_assignment_wording(assignment.column, aliases)
-        checked = context.check(assignment.expression, (*path, "expression"), scope, wording, unknown_aliases=unknown)
+        names = replace(scope, allows_groups=True)
+        checked = context.check(assignment.expression, (*path, "expression"), names, wording, unknown_aliases=unknown)
         if is_good:
             found.append((assignment, position, checked))
     return found

@@ -11,7 +11,12 @@ from airflow_provider_runtime.core.errors import Place
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.failing import may_fail
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
-from airflow_provider_runtime.core.expr.spark_sql import Defaults, compile_equalities, compile_sql
+from airflow_provider_runtime.core.expr.spark_sql import (
+    Defaults,
+    compile_assignment,
+    compile_equalities,
+    compile_sql,
+)
 from airflow_provider_runtime.core.model import operation as written
 from airflow_provider_runtime.core.model.dataset import list_temporal_columns
 from airflow_provider_runtime.core.planning.check.checked import (
@@ -33,6 +38,7 @@ from spark_jobs.contract.plan import (
     Destination,
     Equality,
     Expression,
+    GroupColumn,
     Join,
     Mark,
     OutputOperation,
@@ -74,9 +80,21 @@ class _Compiler:
         }[operation.operation.type](operation)
 
     def _compile_update(self, operation: CheckedOperation) -> AnyOperation:
+        assignments, steps = [], list[list[GroupColumn]]()
+        defaults = _list_defaults(operation.joins)
+        for position, item in enumerate(operation.expressions):
+            mark = self._mark(operation, item.path)
+            sql, made = compile_assignment(
+                item.checked, run=self.run, target=item.type, mark=mark, prefix=f"g{position}", defaults=defaults
+            )
+            assignments.append(self._make_expression(item, sql, mark))
+            steps += [[] for _ in range(len(made) - len(steps))]
+            for step, columns in enumerate(made):
+                steps[step] += columns
         return UpdateOperation(
             **self._compile_selection(operation),
-            assignments=self._compile_expressions(operation, operation.expressions),
+            assignments=tuple(assignments),
+            group_steps=tuple(tuple(step) for step in steps),
         )
 
     def _compile_aggregate(self, operation: CheckedOperation) -> AnyOperation:
@@ -152,9 +170,12 @@ class _Compiler:
         for item in items:
             mark = self._mark(operation, item.path)
             sql = compile_sql(item.checked, run=self.run, target=item.type, mark=mark, defaults=defaults)
-            reads, can_fail = _list_reads(item.checked), may_fail(item.checked, item.type)
-            compiled.append(Expression(item.column, item.type.ddl, sql, mark, reads, can_fail))
+            compiled.append(self._make_expression(item, sql, mark))
         return tuple(compiled)
+
+    def _make_expression(self, item: CheckedExpression, sql: str, mark: str) -> Expression:
+        reads, can_fail = _list_reads(item.checked), may_fail(item.checked, item.type)
+        return Expression(item.column, item.type.ddl, sql, mark, reads, can_fail)
 
     def _compile_joins(self, operation: CheckedOperation) -> tuple[Join, ...]:
         return tuple(self._compile_join(operation, join) for join in operation.joins)

@@ -215,6 +215,7 @@ def _list_items(plan: AnyOperation, known: frozenset[str]) -> list[str]:
     selected = "NOT `@w`.`_deleted`" + (f" AND ({plan.where})" if plan.where else "")
     if isinstance(plan, UpdateOperation):
         items = ["`@w`.*"]
+        items += [f"{column.sql} AS `{column.column}`" for step in plan.group_steps for column in step]
         for item in plan.assignments:
             old = f"`@w`.`{item.column}`" if item.column in known else "NULL"
             items.append(f"CASE WHEN {selected} THEN {item.sql} ELSE {old} END AS `{item.column}`")

@@ -2,6 +2,7 @@
 """Types, names and places of aggregates."""
 
 import sys
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -148,6 +149,8 @@ def test_recursion_limit_is_as_before_after_a_deep_expression():
         ("IF(a > 0,5, 1, 2)", "EXPR_003", 0, "a decimal is written with a point: 0.5"),
         ("CASE ok THEN 1 END", "EXPR_001", 8, "write CASE WHEN condition THEN value ELSE value END"),
         ("COUNT(DISTINCT a)", "EXPR_001", 15, "use COUNT_DISTINCT(x)"),
+        ("TOTAL(a BY s)", "EXPR_005", 0, "put its value into a column by an update before"),
+        ("ABS(a BY s)", "EXPR_001", 0, "write ABS(x)"),
     ],
 )  # fmt: skip
 def test_wrong_use_of_a_word_is_placed_and_leads_to_the_right_one(text, code, start, hint):
@@ -177,3 +180,31 @@ def test_steps_of_checking_a_list_grow_with_it():
     assert [check_expression(text, SCOPE).problems for text in texts] == [(), ()]
     steps = [count_steps(lambda text=text: check_expression(text, SCOPE)) for text in texts]
     assert steps[1] < 2.2 * steps[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("TOTAL(a BY s)", "decimal(38,6)"), ("TOTAL(i)", "integer"), ("SHARE(i BY s, d)", "decimal(26,6)"),
+        ("RANK(s DESC BY d)", "integer"), ("RUNNING(a ORDER d DESC BY s)", "decimal(38,6)"),
+        ("PREVIOUS_VALUE(s ORDER d)", "string"), ("ALLOCATE(100.00, a BY s)", "decimal(5,2)"),
+        ("ROUND(a - TOTAL(a * fx.rate BY s), 2)", "decimal(27,2)"),
+    ],
+)  # fmt: skip
+def test_group_function_has_a_type_where_it_is_possible(text, expected):
+    result = check_expression(text, replace(SCOPE, allows_groups=True))
+    assert str(result.expression.type) == expected, result.problems
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "start"),
+    [
+        ("TOTAL(SHARE(a))", "EXPR_005", 6), ("TOTAL(a ORDER d)", "EXPR_003", 0), ("TOTAL(a DESC)", "EXPR_003", 0),
+        ("RUNNING(a BY s)", "EXPR_003", 0), ("RANK(a ORDER d)", "EXPR_003", 0), ("TOTAL(s)", "EXPR_004", 6),
+        ("ALLOCATE(a BY s)", "EXPR_003", 0), ("TOTAL(a BY q)", "EXPR_002", 11), ("TOTAL(a, i BY s)", "EXPR_003", 0),
+        ("ALLOCATE(a, s)", "EXPR_004", 12), ("RUNNING(a ORDER)", "EXPR_001", 15), ("TOTAL(a BY)", "EXPR_001", 10),
+    ],
+)  # fmt: skip
+def test_wrong_use_of_a_group_function_is_placed(text, code, start):
+    problem = check_expression(text, replace(SCOPE, allows_groups=True)).problems[0]
+    assert (problem.code, problem.start) == (code, start)

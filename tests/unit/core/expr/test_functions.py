@@ -1,14 +1,15 @@
 """The table of functions: every entry is whole, and the job lets pass what entries compile to."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pytest
 
-from airflow_provider_runtime.core.expr import Relation, Scope, ScopeColumn, check_expression, compile_sql
+from airflow_provider_runtime.core.expr import Relation, Scope, ScopeColumn, check_expression
 from airflow_provider_runtime.core.expr.functions import FUNCTION_GROUPS, FUNCTIONS
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
-from airflow_provider_runtime.core.expr.spark_sql import OPERATOR_WORDS
+from airflow_provider_runtime.core.expr.spark_sql import OPERATOR_WORDS, compile_assignment
 from airflow_provider_runtime.core.model.schema import BOOLEAN, DATE, INTEGER, STRING, TIMESTAMP, make_decimal
 from spark_jobs.contract.compiled_sql import find_foreign_part
 
@@ -22,8 +23,12 @@ RUN = RunConstants(datetime(2026, 2, 1, tzinfo=UTC), "2026-01", date(2026, 1, 1)
 
 
 def compile_text(text, function):
-    result = check_expression(text, SCOPE, aggregate=function.is_aggregate)
-    return result.expression and compile_sql(result.expression, run=RUN, mark="m")
+    scope = replace(SCOPE, allows_groups=bool(function.group_form))
+    checked = check_expression(text, scope, aggregate=function.is_aggregate).expression
+    if checked is None:
+        return ""
+    sql, steps = compile_assignment(checked, run=RUN, target=checked.type, mark="m", prefix="g")
+    return " + ".join([sql, *(column.sql for step in steps for column in step)])
 
 
 def compile_forms(function):
@@ -47,7 +52,9 @@ def test_entry_names_the_spark_functions_that_it_compiles_to(function):
 
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=lambda function: function.name)
 def test_entry_can_be_evaluated_unless_it_is_an_operator_or_an_aggregate(function):
-    assert (function.value is None) == (function.is_aggregate or function.name in OPERATORS)
+    assert (function.value is None) == (
+        function.is_aggregate or function.group_form != "" or function.name in OPERATORS
+    )
     assert function.doc
     assert function.signature.startswith(f"{function.name}(")
 

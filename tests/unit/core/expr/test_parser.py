@@ -29,6 +29,8 @@ GOOD = [
     "CASE -a WHEN 1 THEN 2 END",
     "CASE NOT a WHEN TRUE THEN case.x ELSE order.desc END",
     "by * order - desc",
+    "TOTAL(a BY b, c + 1) / RANK(by DESC BY order, desc) - RUNNING(a ORDER order DESC BY by)",
+    "PREVIOUS_VALUE(desc ORDER by) + ALLOCATE(a, b BY c) * RANK(a) + SHARE(a) + RANK(a DESC)",
 ]
 
 
