@@ -20,7 +20,7 @@ from airflow_provider_runtime.core.expr.parser import parse
 from airflow_provider_runtime.core.expr.problems import ExpressionProblem, ExpressionSyntaxError
 from airflow_provider_runtime.core.expr.recursion import walks_deep
 from airflow_provider_runtime.core.expr.scope import Relation, Scope
-from airflow_provider_runtime.core.expr.typed import GroupWindow, Typed
+from airflow_provider_runtime.core.expr.typed import GroupWindow, Typed, put_window
 from airflow_provider_runtime.core.model.schema import (
     BOOLEAN,
     DATE,
@@ -384,8 +384,7 @@ class Checker(Conversions):
     def _type_call(self, function: Function, node: nodes.Call, arguments: list[Typed]) -> Typed:
         if not isinstance(function.type, DataType):
             typed = function.type(self, node, arguments)
-            typed.window = self.window if function.group_form else None
-            return typed
+            return put_window(typed, self.window) if function.sql and function.group_form else typed
         nullable = function.null == "also" or any(argument.nullable for argument in arguments)
         return Typed(function.name, function.type, nullable, tuple(arguments))
 

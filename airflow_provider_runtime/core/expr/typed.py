@@ -40,6 +40,13 @@ class Typed:
         return inner.op in ("column", "literal")
 
 
+def put_window(node: Typed, window: GroupWindow) -> Typed:
+    """Return a group function's node with its window, whose parts are arguments too, for all that walk over trees."""
+    order = () if window.order is None else (window.order,)
+    node.args, node.window, node.value = (*node.args, *window.keys, *order), window, window.descending
+    return node
+
+
 def split_conjunction(node: Typed) -> list[Typed]:
     """Return the conditions that AND connects."""
     pending, found = [node], []
@@ -62,3 +69,14 @@ def find_columns(node: Typed) -> set[tuple[str | None, str]]:
             found.add(current.value)
         pending.extend(current.args)
     return found
+
+
+def has_window(node: Typed) -> bool:
+    """Whether a value depends on other rows of its group."""
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if current.window is not None:
+            return True
+        pending.extend(current.args)
+    return False

@@ -10,7 +10,7 @@ from airflow_provider_runtime.core.expr.functions.entry import Function
 from airflow_provider_runtime.core.expr.functions.numeric import fill_nulls
 from airflow_provider_runtime.core.expr.quotient import absolute, divide_sql, shift
 from airflow_provider_runtime.core.expr.sql_text import OR, PRIMARY, UNARY, Sql, quote_text
-from airflow_provider_runtime.core.expr.typed import GroupWindow, Typed
+from airflow_provider_runtime.core.expr.typed import GroupWindow, Typed, put_window
 from airflow_provider_runtime.core.model.schema import INTEGER, MAX_PRECISION, NULL, make_decimal
 from spark_jobs.contract.sql import TOUCHED
 
@@ -36,8 +36,8 @@ def _type_total(checker: Checker, node: nodes.Call, arguments: list[Typed]) -> T
 def _type_share(checker: Checker, node: nodes.Call, arguments: list[Typed]) -> Typed:
     (argument,) = fill_nulls(checker, arguments)
     total = _type_total(checker, node, [argument])
-    total.op, total.window = "TOTAL", checker.window
-    return checker.divide(argument, total, node)
+    total.op = "TOTAL"
+    return checker.divide(argument, put_window(total, checker.window), node)
 
 
 def _type_rank(_checker: Checker, node: nodes.Call, arguments: list[Typed]) -> Typed:
@@ -100,8 +100,7 @@ def _order_rows(writer: SqlWriter, node: Typed) -> str:
 
 
 def _write_rank(writer: SqlWriter, node: Typed) -> Sql:
-    (value,) = node.args
-    window = _get_window(node)
+    value, window = node.args[0], _get_window(node)
     over = _write_over(writer, window, _write_order(writer, value, window.descending))
     rank = f"IF({_mask(writer, value)} IS NULL, NULL, rank() {over})"
     return writer.keep(0, INTEGER, f"CAST({rank} AS BIGINT)")
@@ -114,7 +113,7 @@ def _write_previous(writer: SqlWriter, node: Typed) -> Sql:
 
 def _write_allocation(writer: SqlWriter, node: Typed) -> Sql:
     """Each row gets the whole units of its exact part, and the units that are left go to the largest remainders."""
-    amount, weight = node.args
+    amount, weight = node.args[:2]
     over = _write_over(writer, _get_window(node))
     units = _write_units(writer, weight)
     weights = f"IF({TOUCHED}, coalesce({units}, 0BD), NULL)"

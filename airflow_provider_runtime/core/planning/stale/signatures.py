@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from airflow_provider_runtime.core.expr.checker import Checked
-from airflow_provider_runtime.core.expr.typed import Typed
+from airflow_provider_runtime.core.expr.typed import Typed, has_window
 from airflow_provider_runtime.core.model.dataset import list_temporal_columns
 from airflow_provider_runtime.core.model.operation import AppendOperation, OutputOperation
 from airflow_provider_runtime.core.planning.check.checked import (
@@ -100,6 +100,7 @@ class _Walk:
         return _Part(_rows_of(table), columns)
 
     def _change(self, operation: CheckedOperation) -> None:
+        groups = self._sign_groups(operation)
         for origin, part, picked in self._list_touched(operation):
             aliases = _sign_joins(operation, part.columns)
             condition = _sign_condition(operation, part, aliases, picked)
@@ -109,10 +110,25 @@ class _Walk:
             changed = dict(part.columns)
             for item in operation.expressions:
                 value = mix("set", item.type.ddl, sign(item.checked, part.columns, aliases))
+                if has_window(item.checked.node):
+                    value = mix("over", value, groups)
                 before = [] if condition is None else [part.columns.get(item.column, _NULL)]
                 changed[item.column] = mix("update", condition, value, *before)
             changed["_updated_at"] = mix("touched", condition, part.columns["_updated_at"])
             self.parts[origin] = replace(part, columns=changed)
+
+    def _sign_groups(self, operation: CheckedOperation) -> Trace:
+        """Return what group functions of an update depend on beside the row: all touched rows and their values."""
+        signed = []
+        for _, part, picked in self._list_touched(operation):
+            aliases = _sign_joins(operation, part.columns)
+            values = [
+                sign(item.checked, part.columns, aliases)
+                for item in operation.expressions
+                if has_window(item.checked.node)
+            ]
+            signed.append(mix(part.rows, _sign_condition(operation, part, aliases, picked), *values))
+        return mix("groups", *signed)
 
     def _aggregate(self, operation: CheckedOperation) -> _Part:
         rows, keys, values = [], [], []
