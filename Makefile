@@ -2,7 +2,7 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 
-.PHONY: help setup lock demo ui docs test test-fast test-next check bench chaos format clean
+.PHONY: help setup lock demo ui board docs test test-fast test-next check bench chaos format clean
 
 help:            ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ bench: setup     ## measure beside PySpark and DuckDB by hand; BENCH="--sizes 1e
 
 chaos: setup     ## long reliability tests
 	@bash scripts/with_java $(BIN)/python -m pytest -m chaos tests
+
+board:           ## build the page of the board with Node
+	@bash scripts/board
 
 format: setup    ## rewrite the sources in the one format
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .

@@ -22,10 +22,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from spark_jobs.checks.evaluation import raise_failures
+from spark_jobs.compare.outputs import CompareRequest, compare_outputs, has_published
 from spark_jobs.comparison import Comparison
 from spark_jobs.contract.addresses import is_local
 from spark_jobs.contract.checks import describe_result
 from spark_jobs.contract.codes import EXIT_INFRASTRUCTURE
+from spark_jobs.contract.comparison import Comparison as OutputsCompared
 from spark_jobs.contract.report import Report
 from spark_jobs.contract.snapshot import MAX_SNAPSHOT_BYTES, Snapshot, UnreadableSnapshotError, parse_snapshot
 from spark_jobs.credentials import read_options
@@ -101,13 +103,14 @@ def run_snapshot(
     earlier: Report | None = None,
     verify: bool = False,
     keep_until: int | None = None,
+    compare: CompareRequest | None = None,
 ) -> Report:
     """Execute a snapshot, check its outputs and publish them; whatever fails is told in the report.
 
     Rows that fail a check are kept in the folder `failing_rows_uri`. `before_publish` is called when all operations and
     checks have succeeded; what it raises stops the publication. `earlier` is the report of an execution of the same
     snapshot: in what this one differs is told, and with `verify` refused. With `keep_until`, milliseconds since 1970,
-    nothing is published: the rows stay staged until then.
+    nothing is published: the rows stay staged until then. `compare` asks for what changes for readers.
     """
     tell = _make_teller(progress)
     started = time.monotonic()
@@ -117,7 +120,7 @@ def run_snapshot(
     comparison = Comparison(earlier, tell, verify=verify)
     try:
         configure_session(spark)
-        sinks = Publication(spark, snapshot, attempt)
+        sinks = Publication(spark, snapshot, attempt, reads_staged=compare is not None)
         tell(f"run {snapshot.run_id}: project {snapshot.project.name}, period {snapshot.period.identifier}")
         executed = execute(
             spark,
@@ -135,6 +138,7 @@ def run_snapshot(
         for check in checks:
             tell(describe_result(check))
         raise_failures(snapshot.plan.checks, checks)
+        changes = _compare(snapshot, sinks, compare)
         if keep_until is None:
             outputs = sinks.publish(before_publish, comparison.compare_rows)
         else:
@@ -154,6 +158,7 @@ def run_snapshot(
             rows_in=executed.rows_in,
             sources=executed.sources,
             differences=tuple(comparison.differences),
+            comparison=changes,
             timings={
                 "execute_seconds": round(computed - started - executed.check_seconds, 3),
                 **({"check_seconds": executed.check_seconds} if checks else {}),
@@ -208,6 +213,26 @@ def publish_staged(
         seconds = time.monotonic() - started
         failed = _make_failure(snapshot.sha256, staged.attempt, error, snapshot, staged.operations, seconds)
         return replace(failed, cut_short=sinks is not None and sinks.begun)
+
+
+def compare_staged(spark: SparkSession, snapshot: Snapshot, staged: Report, request: CompareRequest) -> OutputsCompared:
+    """Return what would change if what the attempt of a report has staged were published."""
+    configure_session(spark)
+    sinks = _take_up(spark, snapshot, staged)
+    try:
+        return compare_outputs(snapshot.plan.outputs, sinks, request)
+    except Exception as failure:
+        raise failure if isinstance(failure, JobError) else _explain(failure, snapshot, spark) from failure
+
+
+def _compare(snapshot: Snapshot, sinks: Publication, request: CompareRequest | None) -> OutputsCompared | None:
+    """Compare where somebody asks for it, or the project does and something would be replaced."""
+    outputs = snapshot.plan.outputs
+    is_wanted = snapshot.plan.settings.publication.compare
+    if request is None and not (is_wanted and has_published(outputs, sinks)):
+        return None
+    sinks.seal()
+    return compare_outputs(outputs, sinks, request)
 
 
 def discard_staged(spark: SparkSession, snapshot: Snapshot, staged: Report) -> None:

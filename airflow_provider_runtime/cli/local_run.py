@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_runtime.cli.credentials import read_properties
 from airflow_provider_runtime.cli.people import find_user
-from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError
+from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError, get_error_class
 from airflow_provider_runtime.core.planning.resolve.locations import make_uri
 from airflow_provider_runtime.core.registry.ports import KEEP_SECONDS, Registration, Registry, RunRecord
 from airflow_provider_runtime.core.runs.execution import Execution
@@ -25,6 +25,9 @@ from spark_jobs.contract.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from spark_jobs.compare.outputs import CompareRequest
+    from spark_jobs.contract.comparison import Comparison
 
 Progress = Callable[[str], None]
 
@@ -75,6 +78,8 @@ class LocalRunner:
     stage_only: bool = False
     keep_seconds: float = KEEP_SECONDS
     """How long what is staged is kept for a decision."""
+    compare: CompareRequest | None = None
+    """What is to be told of what changes for readers."""
 
     @cached_property
     def spark(self) -> SparkSession:
@@ -116,6 +121,17 @@ class LocalRunner:
         # From here on nobody can publish it: rows that cannot be removed now go with the period's next run.
         discard_staged(self.spark, snapshot, read_document(Report, record.report))
         return discarded
+
+    def compare_staged(self, snapshot: Snapshot, record: RunRecord, request: CompareRequest) -> Comparison:
+        """Return what would change if what a run has staged were published."""
+        from spark_jobs.errors import JobError
+        from spark_jobs.run_project import compare_staged
+
+        _fill_credentials(snapshot.plan)
+        try:
+            return compare_staged(self.spark, snapshot, read_document(Report, record.report), request)
+        except JobError as error:
+            raise get_error_class(error.code)(Problem(error.code, error.message, error.hint)) from error
 
     def _make_execution(self, snapshot: Snapshot, snapshot_uri: str) -> Execution:
         return Execution(
@@ -167,6 +183,7 @@ class LocalJob:
             earlier=self.execution.earlier,
             verify=self.runner.verify,
             keep_until=until,
+            compare=self.runner.compare,
         )
 
     def _choose_place(self) -> str:

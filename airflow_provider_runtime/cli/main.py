@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "runs": "List the runs that the registry knows.",
     "datasets": "List the registered datasets and their versions.",
     "warmup": "Prepare a quicker start of Spark on this machine.",
+    "diff": "Show what would change for readers if a run were published.",
     "evidence": "Write the evidence of a period as one HTML file.",
     "schema": "Print JSON Schema for the YAML documents.",
 }

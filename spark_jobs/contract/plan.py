@@ -348,6 +348,8 @@ class OutputOperation(Operation):
     slice: Slice | None = None
     distinct: bool = False
     """Whether one row is left of those that are equal in all written columns but system columns."""
+    key: tuple[str, ...] = ()
+    """Columns that say which row is which, for comparisons; none: rows are compared as a multiset."""
 
 
 AnyOperation = UpdateOperation | AggregateOperation | AppendOperation | DeleteOperation | OutputOperation

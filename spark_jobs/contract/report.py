@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from spark_jobs.contract.checks import CheckResult
 from spark_jobs.contract.codes import Code
+from spark_jobs.contract.comparison import Comparison
 from spark_jobs.contract.documents import Between, Matching
 from spark_jobs.contract.problems import Place, Problem
 
@@ -163,6 +164,8 @@ class Report:
     sources: tuple[SourceReport, ...] = ()
     differences: tuple[str, ...] = ()
     """In what the sources and the rows differ from those of an earlier execution of the same snapshot."""
+    comparison: Comparison | None = None
+    """What changes for readers, where that was asked for and something was published before."""
     timings: Mapping[str, float] = field(default_factory=dict)
     error: ErrorReport | None = None
     errors: tuple[ErrorReport, ...] = ()

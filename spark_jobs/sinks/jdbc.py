@@ -93,11 +93,21 @@ class JdbcOutput:
 
     def locate_stage(self) -> Location:
         """Return where the stage table is read."""
+        return self._locate(self._target.stage_name)
+
+    def locate_published(self) -> Location | None:
+        """Return where the rows are read that readers see; None when there is no table yet."""
+        with self._target.explained(), self._target.connect() as database:
+            exists = self._target.has_table(database, self._target.name)
+            database.rollback()
+        return self._locate(self._target.name) if exists else None
+
+    def _locate(self, table: str) -> Location:
         target = self._target
         schema = {} if target.schema is None else {"schema": target.schema}
         options = merge_options(drop_options(target.output.destination.options, "schema"), schema)
         credential_ref = target.output.destination.credential_ref
-        return Location(kind="jdbc", table=target.stage_name, options=options, credential_ref=credential_ref)
+        return Location(kind="jdbc", table=table, options=options, credential_ref=credential_ref, on_missing="empty")
 
     def check(self) -> None:
         """Raise RUN_002 when a newer attempt has claimed the table."""

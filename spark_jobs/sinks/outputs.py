@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 
 from spark_jobs.contract.addresses import escape_pattern, is_local
 from spark_jobs.contract.options import VERIFIED, merge_options
-from spark_jobs.contract.plan import Table, Temporal
+from spark_jobs.contract.plan import Location, Table, Temporal
 from spark_jobs.contract.report import OutputReport, SliceReport, StagedReport
 from spark_jobs.contract.sql import quote_name
 from spark_jobs.credentials import read_credentials, read_options
@@ -23,7 +23,7 @@ from spark_jobs.redaction import redact
 from spark_jobs.sinks.attempts import Attempt, StagingArea
 from spark_jobs.sinks.jdbc import JdbcOutput
 from spark_jobs.sinks.jdbc_target import JdbcTarget, is_about_values, make_value_error
-from spark_jobs.sinks.path import PARQUET, FileTable, StagedFiles, make_write_error
+from spark_jobs.sinks.path import FORMAT_DEFAULTS, PARQUET, FileTable, StagedFiles, make_write_error
 from spark_jobs.sinks.protocol import StagedOutput
 from spark_jobs.sources import SourceContext, load_table
 from spark_jobs.sources.database_snapshots import DatabaseSnapshots
@@ -153,6 +153,10 @@ class Output:
         assert self.staged is not None
         return self.read_staged(self.staged)
 
+    def read_published(self) -> DataFrame | None:
+        """Return the rows that readers see now, and that these would replace; None when there are none."""
+        raise NotImplementedError
+
     def count_nulls(self, columns: Sequence[str]) -> Mapping[str, int] | None:
         """Return in how many rows each column is NULL; None when only reading them would tell."""
         return self.staged.count_nulls(columns) if self.staged is not None and self.stages_parquet else None
@@ -225,6 +229,24 @@ class Output:
         """Return the staged Parquet rows, typed as the output's columns."""
         schema = ", ".join(f"{quote_name(column.name)} {column.type}" for column in self.operation.columns)
         return self.spark.read.options(**VERIFIED).schema(schema).parquet(escape_pattern(staged.uri))
+
+    def _load(self, location: Location, temporal: Temporal) -> DataFrame:
+        """Return rows as any table's are read: strictly, as the output's columns."""
+        operation = self.operation
+        table = Table(
+            role="input",
+            dataset_id=operation.destination.display,
+            dataset_version=1,
+            table=operation.destination.table or "",
+            columns=operation.columns,
+            temporal=temporal,
+            locations=(location,),
+            mark=operation.mark,
+        )
+        snapshots = DatabaseSnapshots(self.spark, is_needed=False)
+        period, as_of = self.snapshot.period.identifier, self.snapshot.as_of
+        context = SourceContext(self.spark, period, as_of, read_options, snapshots, needs_positions=False)
+        return load_table(context, table).frame.select(*(quote_name(column.name) for column in operation.columns))
 
     def _find_write_failure(self, failure: Exception) -> str | None:
         """Return what says that the files or the database refused the rows; None when it was something else."""
@@ -378,6 +400,31 @@ class FileOutput(Output):
         with self.explained():
             self._table.rehearse()
 
+    def read_rows(self) -> DataFrame:
+        """Return the rows as they are staged; what is not Parquet is read as strictly as a source."""
+        assert self.staged is not None
+        if self.stages_parquet:
+            return self.read_staged(self.staged)
+        options = merge_options(FORMAT_DEFAULTS.get(self.staged.format, {}), self.staged.options)
+        uri = escape_pattern(self.staged.uri)
+        return self._load(
+            Location(kind="files", format=self.staged.format, uri=uri, options=options, on_missing="empty"),
+            Temporal("snapshot"),
+        )
+
+    def read_published(self) -> DataFrame | None:
+        """Return the rows of the period's folder, or of the whole table."""
+        uri = self._table.find_published()
+        if uri is None:
+            return None
+        destination = self.operation.destination
+        options = merge_options(FORMAT_DEFAULTS.get(destination.format, {}), destination.options)
+        location = Location(
+            kind="files", format=destination.format, uri=escape_pattern(uri), options=options,
+            credential_ref=destination.credential_ref, on_missing="empty",
+        )  # fmt: skip
+        return self._load(location, Temporal("snapshot"))
+
     def publish(self) -> None:
         """Swap the staged files in."""
         with self.explained():
@@ -461,21 +508,15 @@ class JdbcTableOutput(Output):
 
     def read_rows(self) -> DataFrame:
         """Return the rows of the stage table: what the database holds, which nobody else writes to."""
-        operation = self.operation
-        table = Table(
-            role="input",
-            dataset_id=operation.destination.display,
-            dataset_version=1,
-            table=operation.destination.table or "",
-            columns=operation.columns,
-            temporal=Temporal("snapshot"),
-            locations=(self._table.locate_stage(),),
-            mark=operation.mark,
-        )
-        snapshots = DatabaseSnapshots(self.spark, is_needed=False)
-        period, as_of = self.snapshot.period.identifier, self.snapshot.as_of
-        context = SourceContext(self.spark, period, as_of, read_options, snapshots, needs_positions=False)
-        return load_table(context, table).frame.select(*(quote_name(column.name) for column in operation.columns))
+        return self._load(self._table.locate_stage(), Temporal("snapshot"))
+
+    def read_published(self) -> DataFrame | None:
+        """Return the rows of the period, or of the whole table; None when there is no table yet."""
+        location = self._table.locate_published()
+        if location is None:
+            return None
+        overwrites = self.operation.write_mode == "overwrite"
+        return self._load(location, Temporal("snapshot") if overwrites else Temporal("period"))
 
     def count_nulls(self, columns: Sequence[str]) -> Mapping[str, int] | None:
         """Only the database knows."""

@@ -152,6 +152,11 @@ class FileTable:
         found = self._list_files(self._period_uri)
         return bool(found) and found == dict(files) and (not self.overwrite or self._is_only_period())
 
+    def find_published(self) -> str | None:
+        """Return the folder whose rows would be replaced; None when there is none."""
+        uri = self.uri if self.overwrite else self._period_uri
+        return uri if self.storage.exists(uri) else None
+
     def recover(self) -> None:
         """Put back what an attempt that failed between two renames has left aside."""
         self.area.recover(self.uri)

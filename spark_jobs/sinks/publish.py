@@ -38,9 +38,18 @@ _OUTPUTS: dict[str, type[Output]] = {"files": FileOutput, "jdbc": JdbcTableOutpu
 class Publication:
     """The outputs of one attempt, from the first claim to the last swap."""
 
-    def __init__(self, spark: SparkSession, snapshot: Snapshot, attempt: int, nonce: str | None = None) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        snapshot: Snapshot,
+        attempt: int,
+        nonce: str | None = None,
+        *,
+        reads_staged: bool = False,
+    ) -> None:
         self._spark = spark
         self._snapshot = snapshot
+        self._reads_staged = reads_staged or snapshot.plan.settings.publication.compare
         self._attempt = Attempt(
             attempt,
             snapshot.project.id,
@@ -93,6 +102,10 @@ class Publication:
     def read_staged(self, seq: int) -> DataFrame:
         """Return an output's rows as they are staged."""
         return self._outputs[seq].read_rows()
+
+    def read_published(self, seq: int) -> DataFrame | None:
+        """Return the rows that an output would replace; None when nothing was published."""
+        return self._outputs[seq].read_published()
 
     def count_staged(self, seq: int) -> int:
         """Return how many rows of an output are staged."""
@@ -195,6 +208,6 @@ class Publication:
 
     def _make_output(self, operation: OutputOperation) -> Output:
         checked = {seq for check in self._snapshot.plan.checks for seq in check.outputs}
-        return _OUTPUTS[operation.destination.kind](
-            self._spark, self._snapshot, operation, self._attempt, is_checked=operation.seq in checked
-        )
+        build = _OUTPUTS[operation.destination.kind]
+        is_read = self._reads_staged or operation.seq in checked
+        return build(self._spark, self._snapshot, operation, self._attempt, is_checked=is_read)

@@ -18,6 +18,7 @@ from spark_jobs.contract.addresses import escape_pattern
 from spark_jobs.contract.options import VERIFIED
 from spark_jobs.contract.report import OutputReport, StagedReport, TableReport
 from spark_jobs.contract.sql import quote_name
+from spark_jobs.errors import JobError
 from spark_jobs.sinks.attempts import make_replaced_error
 from spark_jobs.sinks.outputs import Output, SliceFolder, list_periods
 from spark_jobs.sinks.path import PARQUET, StagedFiles
@@ -110,6 +111,12 @@ class TableOutput(Output):
         self.staged.take_up(kept.table.files if kept.table is not None else ())
         if not all(self._storage.exists(join_uri(self.staged.uri, name)) for name in self.staged.list_filled()):
             raise make_replaced_error(self.attempt.token)
+
+    def read_published(self) -> DataFrame | None:
+        """Refuse: only the submitting process, which has the table's library, knows which files readers see."""
+        message = f"what would change in the table {self.operation.destination.display} cannot be compared yet"
+        hint = "leave publication.compare out, or publish to a folder or a database"
+        raise JobError("OUTPUT_002", message, hint=hint, mark=self.operation.mark)
 
     def is_published(self) -> bool:
         """Say no: the submitting process finds out when it commits."""

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from functools import cache
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from airflow_provider_runtime.core.evidence.gather import Evidence
 
 
 def render_page(evidence: Evidence) -> str:
     """Return the evidence as an HTML document."""
-    return _get_template().render(evidence=evidence)
+    return render_template("evidence.html", evidence=evidence)
+
+
+def render_template(name: str, **values: object) -> str:
+    """Return a template filled with values; what people wrote is no markup."""
+    return _get_environment().get_template(name).render(**values)
 
 
 @cache
-def _get_template() -> Template:
+def _get_environment() -> Environment:
     loader = PackageLoader("airflow_provider_runtime.core.evidence", "templates")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["count"] = _format_count
-    return environment.get_template("evidence.html")
+    return environment
 
 
 def _format_count(value: int | None) -> str:

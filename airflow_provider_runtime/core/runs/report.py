@@ -83,6 +83,7 @@ def public_report(report: Report, registrations: Sequence[Registration]) -> dict
         "checks": [show_result(result) for result in report.checks],
         "sources": [asdict(source) for source in report.sources],
         "differences": list(report.differences),
+        **({} if report.comparison is None else {"comparison": asdict(report.comparison)}),
         "timings": dict(report.timings),
         "error": None if report.error is None else asdict(report.error),
     }

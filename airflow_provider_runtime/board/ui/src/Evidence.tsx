@@ -1,7 +1,7 @@
 /** Everything that is known of one project's period, and what can be done about it. */
 import { Badge, Box, Button, Code, Flex, Heading, Link, Table, Text } from "@chakra-ui/react";
 import { type ReactNode, useState } from "react";
-import { type Check, type Evidence, type Status, decide, overrideCheck, runPeriods, setStatus } from "./api";
+import { type Check, type Evidence, type Status, overrideCheck, runPeriods, setStatus } from "./api";
 import { Confirm, type Question } from "./Confirm";
 import { StateBadge } from "./states";
 
@@ -75,26 +75,6 @@ const Actions = ({ shown, ask }: { shown: Evidence; ask: (question: Question) =>
   const isLocked = shown.status === "locked";
   return (
     <Flex gap={2} wrap="wrap" mt={3}>
-      {shown.state === "staged" ? (
-        <>
-          <Button size="sm" colorPalette="green" onClick={() => ask({
-            title: `Publish ${shown.project}, ${period}`,
-            consequence: "What is staged replaces what readers see for this period now.",
-            button: "Approve and publish",
-            run: (reason) => decide(dagId, period, "approve", reason),
-          })}>
-            Approve
-          </Button>
-          <Button size="sm" variant="outline" onClick={() => ask({
-            title: `Refuse ${shown.project}, ${period}`,
-            consequence: "What is staged is thrown away. What is published stays as it is.",
-            button: "Refuse",
-            run: (reason) => decide(dagId, period, "refuse", reason),
-          })}>
-            Refuse
-          </Button>
-        </>
-      ) : null}
       <Button size="sm" variant="outline" disabled={isLocked} onClick={() => ask({
         title: `Run ${shown.project} for ${period}`,
         consequence: "Airflow starts a run for this period. It publishes when all checks pass.",

@@ -131,9 +131,3 @@ export const runPeriods = async (dagId: string, periods: string[], reason: strin
     await askAirflow("POST", `dags/${part(dagId)}/dagRuns`, { logical_date: null, partition_key: period, note: reason });
   return { message: `${periods.length} ${periods.length === 1 ? "run was" : "runs were"} started` };
 };
-
-export const decide = async (dagId: string, runId: string, taskId: string, option: string, reason: string): Promise<{ message: string }> => {
-  const task = `dags/${part(dagId)}/dagRuns/${part(runId)}/taskInstances/${part(taskId)}/-1/hitlDetails`;
-  await askAirflow("PATCH", task, { chosen_options: [option], params_input: { comment: reason } });
-  return { message: `${option}: Airflow goes on with the run` };
-};

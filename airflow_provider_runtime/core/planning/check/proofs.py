@@ -22,14 +22,20 @@ def is_key_of_groups(
     checked: CheckedProject, output: CheckedOperation, columns: Sequence[str], run: RunConstants
 ) -> bool:
     """Whether these columns hold the keys of the groups that one aggregate alone has made the output's rows of."""
+    keys = find_group_key(checked, output, run)
+    return keys is not None and set(keys) <= set(columns)
+
+
+def find_group_key(checked: CheckedProject, output: CheckedOperation, run: RunConstants) -> tuple[str, ...] | None:
+    """Return the keys of the groups that one aggregate alone has made the output's rows of, if nothing changed them."""
     origins = find_origins(checked, output, run).seqs
     if origins is None or len(origins) != 1:
-        return False
+        return None
     maker = next((operation for operation in checked.operations if operation.seq == origins[0]), None)
-    if maker is None or maker.operation.type != "aggregate" or not set(maker.group_by) <= set(columns):
-        return False
+    if maker is None or maker.operation.type != "aggregate":
+        return None
     between = (operation for operation in checked.operations if maker.seq < operation.seq < output.seq)
     changed = {
         item.column for operation in between if operation.operation.type == "update" for item in operation.expressions
     }
-    return not changed & set(maker.group_by)
+    return None if changed & set(maker.group_by) else maker.group_by

@@ -28,6 +28,7 @@ from airflow_provider_runtime.core.planning.check.checked import (
     WorkingColumn,
 )
 from airflow_provider_runtime.core.planning.check.origins import find_origins
+from airflow_provider_runtime.core.planning.check.proofs import find_group_key
 from airflow_provider_runtime.core.planning.resolve.destinations import resolve_destination
 from spark_jobs.contract.plan import (
     AggregateOperation,
@@ -134,7 +135,15 @@ class _Compiler:
             destination=self.destinations[operation.seq],
             slice=self.slices.get(operation.seq),
             distinct=model.arguments.distinct,
+            key=self._find_key(operation, model.arguments.key),
         )
+
+    def _find_key(self, operation: CheckedOperation, declared: tuple[str, ...] | None) -> tuple[str, ...]:
+        """Return the columns that say which row is which: as declared, else the keys of the groups that it holds."""
+        if declared is not None:
+            return declared
+        keys = find_group_key(self.checked, operation, self.run) or ()
+        return keys if set(keys) <= {column.name for column in operation.output_columns} else ()
 
     def _compile_shared(self, operation: CheckedOperation) -> dict[str, Any]:
         """Return what every operation of a plan has."""

@@ -1,0 +1,1 @@
+"""Comparison of what is staged with what is published."""

@@ -1,0 +1,66 @@
+"""Outputs before and after: every staged output beside what readers see of it now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from spark_jobs.compare.rows import compare_rows
+from spark_jobs.contract.comparison import Comparison
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from spark_jobs.contract.plan import OutputOperation
+
+SAMPLE_ROWS = 10
+
+
+class StagedOutputs(Protocol):
+    """Outputs that are staged and not published yet."""
+
+    def read_staged(self, seq: int) -> DataFrame:
+        """Return an output's rows as they are staged."""
+
+    def read_published(self, seq: int) -> DataFrame | None:
+        """Return the rows that an output would replace."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompareRequest:
+    """What somebody wants to see of what would change."""
+
+    key: tuple[str, ...] | None = None
+    """Columns that take the place of the outputs' own keys."""
+    samples: int = SAMPLE_ROWS
+
+
+def compare_outputs(
+    outputs: Sequence[OutputOperation], sinks: StagedOutputs, request: CompareRequest | None = None
+) -> Comparison:
+    """Return what would change if everything that is staged were published."""
+    wanted = request or CompareRequest()
+    return Comparison(
+        tuple(
+            compare_rows(
+                output,
+                sinks.read_published(output.seq),
+                sinks.read_staged(output.seq),
+                _choose_key(output, wanted.key),
+                wanted.samples,
+            )
+            for output in outputs
+        )
+    )
+
+
+def _choose_key(output: OutputOperation, asked: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return the columns asked for where the output has them all, else its own key."""
+    names = {column.name for column in output.columns}
+    return asked if asked is not None and set(asked) <= names else output.key
+
+
+def has_published(outputs: Sequence[OutputOperation], sinks: StagedOutputs) -> bool:
+    """Return whether readers see anything of any output now."""
+    return any(sinks.read_published(output.seq) is not None for output in outputs)
