@@ -41,8 +41,7 @@ def get_hidden_folder(table_uri: str) -> str:
     if not slash or (mark and not name):
         # A bucket has nothing above it.
         return f"{table_uri.rstrip('/')}/.runtime"
-    above = f"{scheme}{mark}{folder}" if folder or not mark else f"{scheme}{mark}/"
-    return f"{above.rstrip('/')}/.{name}.runtime"
+    return f"{scheme}{mark}{folder}/.{name}.runtime"
 
 
 def get_lock_uri(table_uri: str, calendar: str, period: str) -> str:

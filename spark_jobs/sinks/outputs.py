@@ -89,6 +89,9 @@ class Output:
         """Tell whether the rows are staged as Parquet files."""
         return self.staged is not None and self.staged.format == PARQUET
 
+    def check_writable(self) -> None:
+        """Raise what the destination has against the period or project, before older attempts lose their rows."""
+
     def claim(self) -> None:
         """Fence off older attempts."""
         raise NotImplementedError
@@ -339,13 +342,16 @@ class FileOutput(Output):
         uri = join_uri(self.area.folder, f"{self.operation.seq}-checked")
         return StagedFiles(self.spark, self._storage, uri, PARQUET)
 
-    def claim(self) -> None:
-        """Become the newest attempt at this folder."""
+    def check_writable(self) -> None:
+        """Raise PERIOD_002 for a locked period, OUTPUT_002 for one that another project has written."""
         with self.explained():
-            # Before the claim, which takes from older attempts what they have staged.
             self.area.check_period()
             if not self.operation.destination.shared:
                 self.area.check_writers(overwrites=self._overwrites)
+
+    def claim(self) -> None:
+        """Become the newest attempt at this folder."""
+        with self.explained():
             self.area.claim()
             self._table.recover()
             credentials = read_options(self.operation.destination.credential_ref)

@@ -71,7 +71,9 @@ class Publication:
         """Whether outputs are being swapped in: from then on a failure may leave some of them published."""
 
     def begin(self) -> None:
-        """Claim every destination for this attempt."""
+        """Claim every destination for this attempt, once none of them refuses the period or the project."""
+        for output in self._outputs.values():
+            output.check_writable()
         for output in self._outputs.values():
             output.claim()
 
