@@ -18,6 +18,10 @@ def make_row(result: Mapping[str, Any]) -> tuple[str | None, ...]:
     if not groups:
         return name, result.get("value"), result.get("expected"), result.get("difference"), status
     first = groups[0]
-    key = ", ".join(f"{column} = {value}" for column, value in (first.get("key") or {}).items())
-    value = f"{first.get('value')} ({key})"
+    key = ", ".join(f"{column} = {_show(value)}" for column, value in (first.get("key") or {}).items())
+    value = f"{_show(first.get('value'))} ({key})"
     return name, value, first.get("expected"), first.get("difference"), status
+
+
+def _show(value: object) -> str:
+    return "NULL" if value is None else str(value)

@@ -62,6 +62,7 @@ class Evidence:
     operations: Sequence[Document]
     outputs: Sequence[Document]
     checks: Sequence[Document]
+    overrides: Sequence[Document]
     comparison: Document | None
     approval: Document | None
     history: Sequence[Document]
@@ -100,6 +101,7 @@ def gather_evidence(
         operations=_pick(report, "operations"),
         outputs=_pick(report, "outputs"),
         checks=_pick(report, "checks"),
+        overrides=[asdict(found) for found in snapshot.overrides] if snapshot is not None else [],
         comparison=report.get("comparison"),
         approval=_describe_approval(registry.list_approvals(shown.run_id)) if shown is not None else None,
         history=[_describe_publication(run) for run in runs if run.published_at is not None],

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from airflow_provider_runtime.core.expr.spark_sql import SqlWriter
 
 LONGEST = 2**31 - 1
+LONGEST_PADDED = 10_000
+"""A longer constant is a slip of the finger, which would cost gigabytes a row."""
 
 
 def _write_left(writer: SqlWriter, node: Typed) -> Sql:
@@ -55,6 +57,10 @@ def _type_padding(checker: Checker, node: nodes.Call, arguments: list[Typed]) ->
     fill = arguments[2]
     if fill.op != "literal" or len(str(fill.value)) != 1:
         return checker.report("type", f"{node.name} fills up with a constant of one character", node.arguments[2])
+    length = arguments[1]
+    if length.op == "literal" and isinstance(length.value, int) and length.value > LONGEST_PADDED:
+        message = f"{node.name} fills up to {LONGEST_PADDED:,} characters at most"
+        return checker.report("type", message, node.arguments[1])
     return Typed(node.name, STRING, any(argument.nullable for argument in arguments), tuple(arguments))
 
 

@@ -86,7 +86,10 @@ def _find_unmatched(
     checked: Checked, aliases: set[str], model: UpdateOperation, unmatched: dict[str, _Unmatched]
 ) -> str | None:
     """Return the join without whose match the value is NULL."""
-    defaults = {join.alias: frozenset(join.default) for join in model.arguments.joins}
+    defaults = {
+        join.alias: frozenset(name for name, value in join.default.items() if value is not None)
+        for join in model.arguments.joins
+    }
     for alias, column in sorted(_find_strict(checked.node), key=str):
         if alias is None and column in unmatched:
             return unmatched[column].alias

@@ -199,7 +199,10 @@ class Look:
         if change is None or not change.outputs:
             return
         where = "; ".join(f"output {found.seq}: {', '.join(found.columns)}" for found in change.outputs)
-        versions = f"version {run.project_version} to {project.definition.model.version}"
+        version = project.definition.model.version
+        versions = f"version {run.project_version} to {version}"
+        if version == run.project_version:
+            versions = f"version {version} was edited after use: give it a new version"
         detail = f"{versions}: {', '.join(change.operations) or 'what it reads'} ({where})"
         yield Reason("definition", detail, merge_names(found.columns for found in change.outputs))
 
