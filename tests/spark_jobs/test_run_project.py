@@ -71,6 +71,7 @@ def test_run_snapshot_publishes_and_reports(spark: SparkSession, tmp_path: Path)
             "registered_dataset": None,
             "slice": None,
             "staged": None,
+            "table": None,
         }
     ]
     assert any(line.startswith("operation 10 update") for line in lines)

@@ -248,7 +248,7 @@ def test_whole_run_reads_one_moment(spark: SparkSession, warehouse: Warehouse, o
     result = run(spark, plan, credentials=give_credentials, progress=replace_rows)
     assert [{amount for _, amount in result.rows(seq)} for seq in (10, 20)] == [{1}, {1}]
     assert warehouse.query("SELECT DISTINCT amount FROM m") == [(2,)]
-    assert warehouse.query("SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in tr%'") == [(0,)]
+    assert warehouse.query(f"SELECT count(*) FROM {WAITING}") == [(0,)]
 
 
 WAITING = "pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in transaction%'"
