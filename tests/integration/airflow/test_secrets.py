@@ -48,8 +48,8 @@ project:
   input_dataset_id: gl-%(source)s
   operations:
     - {seq: 10, name: keep, type: output,
-       arguments: {destination: {datasource_id: lake, path: out}, register_as_dataset: Kept %(source)s}}
-    - {seq: 20, name: tell, type: output, arguments: {destination: {datasource_id: books, table: told}}}
+       arguments: {destination: {datasource_id: lake, path: out, shared: true}, register_as_dataset: Kept %(source)s}}
+    - {seq: 20, name: tell, type: output, arguments: {destination: {datasource_id: books, table: told, shared: true}}}
 """
 
 DAGS = """
