@@ -22,7 +22,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from spark_jobs.checks.evaluation import raise_failures
-from spark_jobs.compare.outputs import CompareRequest, compare_outputs, has_published
+from spark_jobs.compare.outputs import CompareRequest, compare_outputs
 from spark_jobs.comparison import Comparison
 from spark_jobs.contract.addresses import is_local
 from spark_jobs.contract.checks import describe_result
@@ -220,19 +220,19 @@ def compare_staged(spark: SparkSession, snapshot: Snapshot, staged: Report, requ
     configure_session(spark)
     sinks = _take_up(spark, snapshot, staged)
     try:
-        return compare_outputs(snapshot.plan.outputs, sinks, request)
+        compared = compare_outputs(snapshot.plan.outputs, sinks, request)
+        assert compared is not None
+        return compared
     except Exception as failure:
         raise failure if isinstance(failure, JobError) else _explain(failure, snapshot, spark) from failure
 
 
 def _compare(snapshot: Snapshot, sinks: Publication, request: CompareRequest | None) -> OutputsCompared | None:
     """Compare where somebody asks for it, or the project does and something would be replaced."""
-    outputs = snapshot.plan.outputs
-    is_wanted = snapshot.plan.settings.publication.compare
-    if request is None and not (is_wanted and has_published(outputs, sinks)):
+    if request is None and not snapshot.plan.settings.publication.compare:
         return None
     sinks.seal()
-    return compare_outputs(outputs, sinks, request)
+    return compare_outputs(snapshot.plan.outputs, sinks, request)
 
 
 def discard_staged(spark: SparkSession, snapshot: Snapshot, staged: Report) -> None:

@@ -38,14 +38,17 @@ class CompareRequest:
 
 def compare_outputs(
     outputs: Sequence[OutputOperation], sinks: StagedOutputs, request: CompareRequest | None = None
-) -> Comparison:
-    """Return what would change if everything that is staged were published."""
+) -> Comparison | None:
+    """Return what would change if what is staged were published; None when nobody asked and nothing is replaced."""
+    published = {output.seq: sinks.read_published(output.seq) for output in outputs}
+    if request is None and not any(frame is not None for frame in published.values()):
+        return None
     wanted = request or CompareRequest()
     return Comparison(
         tuple(
             compare_rows(
                 output,
-                sinks.read_published(output.seq),
+                published[output.seq],
                 sinks.read_staged(output.seq),
                 _choose_key(output, wanted.key),
                 wanted.samples,
@@ -59,8 +62,3 @@ def _choose_key(output: OutputOperation, asked: tuple[str, ...] | None) -> tuple
     """Return the columns asked for where the output has them all, else its own key."""
     names = {column.name for column in output.columns}
     return asked if asked is not None and set(asked) <= names else output.key
-
-
-def has_published(outputs: Sequence[OutputOperation], sinks: StagedOutputs) -> bool:
-    """Return whether readers see anything of any output now."""
-    return any(sinks.read_published(output.seq) is not None for output in outputs)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Observation, functions
 
+from spark_jobs.checks.values import NUMBERS, write_value
 from spark_jobs.contract.comparison import ColumnComparison, OutputComparison, RowChange
 from spark_jobs.contract.sql import quote_name
 from spark_jobs.contract.system_columns import SYSTEM_TYPES
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from spark_jobs.contract.plan import Column, OutputOperation
 
-NUMBERS = ("bigint", "decimal")
 BEFORE, AFTER = "@before", "@after"
 _names = iter(range(2**31))
 
@@ -43,7 +43,8 @@ def compare_rows(
 ) -> OutputComparison:
     """Return what differs between the rows that are published, None when there are none, and those that are staged."""
     columns = [column for column in operation.columns if column.name not in SYSTEM_TYPES]
-    known = before if before is not None else after.where("FALSE")
+    after = _write_moments(after, columns)
+    known = after.where("FALSE") if before is None else _write_moments(before, columns)
     old, new = _look(known, columns, key), _look(after, columns, key)
     made = _Compared(operation, columns, tuple(key), old, new)
     differing = [column for column in columns if old.hashes[column.name] != new.hashes[column.name]]
@@ -105,6 +106,17 @@ class _Compared:
         before, after = self.old.totals[name], self.new.totals[name]
         difference = (after or Decimal(0)) - (before or Decimal(0))
         return ColumnComparison(name, changed, write_value(before), write_value(after), write_value(difference))
+
+
+def _write_moments(frame: DataFrame, columns: Sequence[Column]) -> DataFrame:
+    """Return the compared columns, timestamps as text: fetched, they would pass through the driver's time zone."""
+    written = {
+        column.name: f"date_format({quote_name(column.name)}, \"yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX\")"
+        for column in columns
+        if column.type == "timestamp"
+    }
+    names = [column.name for column in columns]
+    return frame.selectExpr(*(f"{written.get(name, quote_name(name))} AS {quote_name(name)}" for name in names))
 
 
 def _look(frame: DataFrame, columns: Sequence[Column], key: Sequence[str]) -> _Side:
@@ -196,7 +208,7 @@ def _compare_as_multiset(before: DataFrame, after: DataFrame, columns: Sequence[
     counts, sample = _take(rows, metrics, names, samples)
     shown = []
     for row in sample:
-        values = {name: write_value(row[name]) for name in names}
+        values = {name: _write(row[name]) for name in names}
         is_added = row["@kind"] == "added"
         shown.append(RowChange(row["@kind"], {}, None if is_added else values, values if is_added else None))
     return _Found(added=counts["added"], removed=counts["removed"], sample=tuple(shown))
@@ -217,7 +229,7 @@ def _take(
 
 def _make_change(row: Any, key: Sequence[str], compared: Sequence[str]) -> RowChange:
     kind = row["@kind"]
-    keys = {name: write_value(row[f"@k{i}"]) for i, name in enumerate(key)}
+    keys = {name: _write(row[f"@k{i}"]) for i, name in enumerate(key)}
     before, after = (_read_side(row[side], compared) for side in (BEFORE, AFTER))
     if kind == "changed" and before is not None and after is not None:
         differing = [name for name in compared if before[name] != after[name]]
@@ -226,15 +238,9 @@ def _make_change(row: Any, key: Sequence[str], compared: Sequence[str]) -> RowCh
 
 
 def _read_side(values: Any, compared: Sequence[str]) -> dict[str, str | None] | None:
-    return None if values is None else {name: write_value(values[name]) for name in compared}
+    return None if values is None else {name: _write(values[name]) for name in compared}
 
 
-def write_value(value: Any) -> str | None:
-    """Return a value as text, exact."""
-    if value is None:
-        return None
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, Decimal):
-        return f"{value:f}"
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+def _write(value: Any) -> str | None:
+    """Return a value of a row as text, exact."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else write_value(value)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -110,6 +112,27 @@ def test_nothing_published_before_means_that_all_rows_are_added(spark: SparkSess
 def test_empty_sides_are_no_failure(spark: SparkSession) -> None:
     assert count(compare(spark, START, [], "line")) == (0, 3, 0, 0)
     assert count(compare(spark, [], [], "line")) == (0, 0, 0, 0)
+
+
+def test_moments_are_shown_in_utc_wherever_the_driver_lives(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operation = replace(OPERATION, columns=(Column("line", "bigint"), Column("at", "timestamp")))
+    sides = [
+        spark.createDataFrame([(1, f"2026-01-31 {clock}Z"), (2, None)], "line bigint, at string").selectExpr(
+            "line", "CAST(at AS timestamp) AS at"
+        )
+        for clock in ("23:30:00", "23:30:00.000001")
+    ]
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        found = compare_rows(operation, sides[0], sides[1], ("line",), 10)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert found.sample[0].before == {"at": "2026-01-31T23:30:00.000000Z"}
+    assert found.sample[0].after == {"at": "2026-01-31T23:30:00.000001Z"}
 
 
 def compare_in_python(before: Sequence[Row], after: Sequence[Row], key: int | None) -> tuple[int, int, int, int]:
