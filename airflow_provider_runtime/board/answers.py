@@ -16,19 +16,17 @@ from airflow_provider_runtime.board.catalogs import CatalogCache, open_registry
 from airflow_provider_runtime.board.dags import ProjectDag, find_dag_run, list_project_dags
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult
-from airflow_provider_runtime.core.errors import RuntimeProviderError
 from airflow_provider_runtime.core.evidence.gather import Evidence, gather_evidence
 from airflow_provider_runtime.core.evidence.page import render_page
 from airflow_provider_runtime.core.model.duration import parse_duration
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods
-from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
+from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
 from airflow_provider_runtime.core.planning.stale.making import make_plan
 from airflow_provider_runtime.core.planning.stale.plan import Entry, Plan, Scope, Work
 from airflow_provider_runtime.core.registry.ports import PeriodRecord, RunRecord
 from airflow_provider_runtime.hooks.runtime import RuntimeHook
-from spark_jobs.contract.snapshot import Snapshot
 
 ALL_YEARS = "all"
 _catalogs = CatalogCache()
@@ -141,27 +139,19 @@ def _gather(known: _Known, period: str) -> tuple[Evidence, RunRecord | None]:
     project = known.project
     index = get_project_periods(known.loaded.catalog, known.definition)
     index.get_period(period, project.level)
-    storage = RuntimeHook(known.dag.runtime_conn_id).storage
-
-    def find_snapshot(run: RunRecord) -> Snapshot | None:
-        shown.append(run)
-        try:
-            return read_snapshot(run.snapshot_uri or "", run.snapshot_sha256, storage)
-        except RuntimeProviderError:
-            return None
-
-    shown: list[RunRecord] = []
+    snapshots = RunSnapshots(storage=RuntimeHook(known.dag.runtime_conn_id).storage)
     with open_registry(known.dag.runtime_conn_id) as registry:
         work = Work(project.name, period)
-        evidence = gather_evidence(registry, known.plan, work, project.calendar, project.level, find_snapshot)
-    return evidence, next(iter(shown), None)
+        evidence = gather_evidence(registry, known.plan, work, project.calendar, project.level, snapshots)
+        return evidence, registry.find_run(evidence.run.run_id) if evidence.run is not None else None
 
 
 def _list_known(dags: Sequence[ProjectDag]) -> Iterator[_Known]:
     """Yield the DAGs whose catalog can be read here, with one plan for each catalog and registry."""
     plans: dict[tuple[str, str], Plan] = {}
     for dag in dags:
-        root = RuntimeHook(dag.runtime_conn_id).resolve_catalog_path(dag.catalog)
+        hook = RuntimeHook(dag.runtime_conn_id)
+        root = hook.resolve_catalog_path(dag.catalog)
         loaded = _catalogs.load(Path(root))
         definition = loaded.catalog.find_project(dag.project) if loaded is not None else None
         if loaded is None or definition is None:
@@ -169,7 +159,7 @@ def _list_known(dags: Sequence[ProjectDag]) -> Iterator[_Known]:
         key = (str(root), dag.runtime_conn_id)
         if key not in plans:
             with open_registry(dag.runtime_conn_id) as registry:
-                plans[key] = make_plan(loaded, registry, Scope())
+                plans[key] = make_plan(loaded, registry, Scope(), RunSnapshots(storage=hook.storage))
         yield _Known(dag, definition, loaded, plans[key])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -15,10 +14,6 @@ from airflow_provider_runtime.cli.options import (
     registry_option,
 )
 from airflow_provider_runtime.cli.registries import choose_registry
-
-if TYPE_CHECKING:
-    from airflow_provider_runtime.core.registry.ports import RunRecord
-    from spark_jobs.contract.snapshot import Snapshot
 
 
 @click.command("evidence")
@@ -43,13 +38,14 @@ def command(
     from airflow_provider_runtime.core.planning.stale.making import find_work, make_plan
     from airflow_provider_runtime.core.planning.stale.plan import Scope
 
-    opened = choose_registry(registry, catalog).open_to_read()
+    choice = choose_registry(registry, catalog)
+    opened, snapshots = choice.open_to_read(), choice.snapshots
     try:
         loaded = load_catalog(catalog)
         work, model = find_work(loaded, project, period)
         # All projects, so that it tells what depends on the period.
-        plan = make_plan(loaded, opened, Scope())
-        evidence = gather_evidence(opened, plan, work, model.calendar, model.level, _find_snapshot)
+        plan = make_plan(loaded, opened, Scope(), snapshots)
+        evidence = gather_evidence(opened, plan, work, model.calendar, model.level, snapshots)
     finally:
         opened.close()
     if output_format == "json" and output is None:
@@ -62,13 +58,3 @@ def command(
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(page, encoding="utf-8")
     click.echo(f"wrote {output}")
-
-
-def _find_snapshot(run: RunRecord) -> Snapshot | None:
-    from airflow_provider_runtime.core.errors import RuntimeProviderError
-    from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
-
-    try:
-        return read_snapshot(run.snapshot_uri or "", run.snapshot_sha256)
-    except RuntimeProviderError:
-        return None

@@ -20,6 +20,7 @@ from airflow_provider_runtime.core.calendar.periods import PeriodIndex, make_per
 from airflow_provider_runtime.core.calendar.run_period import STRICTNESS, explain_reopening, find_strictest
 from airflow_provider_runtime.core.errors import DefinitionError, PeriodError, Problem, raise_problems
 from airflow_provider_runtime.core.model.period import Calendar, Period, PeriodStatus
+from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
 from airflow_provider_runtime.core.registry.ports import PeriodRecord, Registry
 from airflow_provider_runtime.core.runs.lock_marks import leave_lock_marks, make_mark
 
@@ -63,7 +64,7 @@ def command(
     choice = choose_registry(registry, catalog)
     opened = choice.open() if changes else choice.open_to_read()
     for status, period in changes:
-        _change(opened, index, period, status, (reason or "").strip(), quiet=output_format == "json")
+        _change(opened, choice.snapshots, index, period, status, (reason or "").strip(), quiet=output_format == "json")
     _print(_list_periods(opened, definition, index), output_format)
 
 
@@ -86,7 +87,14 @@ def _load_calendar(catalog: Path, calendar: str) -> Calendar:
 
 
 def _change(
-    registry: Registry, index: PeriodIndex, period: str, status: PeriodStatus, reason: str, *, quiet: bool
+    registry: Registry,
+    snapshots: RunSnapshots,
+    index: PeriodIndex,
+    period: str,
+    status: PeriodStatus,
+    reason: str,
+    *,
+    quiet: bool,
 ) -> None:
     found = index.get_period(period)
     if found.status == "locked" and status != "locked":
@@ -98,7 +106,8 @@ def _change(
     for run in () if quiet else update.revoked:
         click.echo(f"revoked: run {run.run_id} of {run.project_name} will publish nothing", err=True)
     if status == "locked":
-        unmarked = leave_lock_marks(registry, index.calendar_id, found.identifier, make_mark(find_user(), reason))
+        mark = make_mark(find_user(), reason)
+        unmarked = leave_lock_marks(registry, snapshots, index.calendar_id, found.identifier, mark)
         for place in () if quiet else unmarked:
             click.echo(f"the runs of other registries do not see the lock at {place}", err=True)
 

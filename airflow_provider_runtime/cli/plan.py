@@ -48,9 +48,10 @@ def command(
     from airflow_provider_runtime.core.planning.stale.making import make_plan
     from airflow_provider_runtime.core.planning.stale.plan import Scope
 
-    opened = choose_registry(registry, catalog).open_to_read()
+    choice = choose_registry(registry, catalog)
+    opened = choice.open_to_read()
     try:
-        found = make_plan(catalog, opened, Scope(project, period))
+        found = make_plan(catalog, opened, Scope(project, period), choice.snapshots)
     finally:
         opened.close()
     if output is not None:

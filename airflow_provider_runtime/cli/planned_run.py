@@ -11,6 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from airflow_provider_runtime.cli.local_run import RunResult
+    from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
     from airflow_provider_runtime.core.planning.stale.plan import Work
     from airflow_provider_runtime.core.registry.ports import Registry
 
@@ -18,11 +19,13 @@ RunOne = Callable[[str, str], "RunResult"]
 """Runs a project for a period and prints what came of it."""
 
 
-def run_plan(path: Path, catalog: Path, registry: Registry, run_one: RunOne, *, keep_going: bool) -> list[RunResult]:
+def run_plan(
+    path: Path, catalog: Path, registry: Registry, snapshots: RunSnapshots, run_one: RunOne, *, keep_going: bool
+) -> list[RunResult]:
     """Run every entry that is to run; what depends on a run that failed is left out."""
     from airflow_provider_runtime.core.planning.stale.making import check_plan
 
-    plan = check_plan(_read(path), catalog, registry)
+    plan = check_plan(_read(path), catalog, registry, snapshots)
     results: list[RunResult] = []
     failed: set[Work] = set()
     left: list[Work] = []

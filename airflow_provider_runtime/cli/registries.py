@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from airflow_provider_runtime.core.registry.ports import Registry
+
+if TYPE_CHECKING:
+    from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
 
 STATE = ".runtime"
 """Folder of an embedded registry, its snapshots and its slices."""
@@ -52,6 +56,13 @@ class RegistryChoice:
             click.echo(f"there is no registry yet: {self.file}", err=True)
         return MemoryRegistry()
 
+    @property
+    def snapshots(self) -> RunSnapshots:
+        """The snapshots of the registry's runs."""
+        from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
+
+        return RunSnapshots(self.state.resolve().parent)
+
     def _say_which(self) -> None:
         if self.passed_over is not None:
             click.echo(f"using the registry of the working folder, {self.file}, not {self.passed_over}", err=True)
@@ -64,7 +75,7 @@ def choose_registry(url: str | None, catalog: Path, snapshot: str | None = None)
     """
     default = catalog.resolve().parent / STATE
     if url is not None:
-        file = Path(url.partition("///")[2]) if url.startswith("sqlite") else None
+        file = Path(url.partition("///")[2]).resolve() if url.startswith("sqlite") else None
         return RegistryChoice(url, default if file is None else file.parent, file)
     here = Path(STATE).resolve()
     if snapshot is not None and not catalog.is_dir():

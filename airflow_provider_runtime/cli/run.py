@@ -139,7 +139,7 @@ def command(
                 request = RunRequest(name, found, None, None, None, allow_closed, keep_going, choice.state)
                 return _run_periods(runner, catalog, request, opened)[0]
 
-            results = run_plan(plan, catalog, opened, run_one, keep_going=keep_going)
+            results = run_plan(plan, catalog, opened, choice.snapshots, run_one, keep_going=keep_going)
         else:
             assert project is not None
             assert period is not None

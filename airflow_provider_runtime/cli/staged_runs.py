@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_runtime.cli.registries import choose_registry
 from airflow_provider_runtime.core.errors import PlanError, Problem
-from spark_jobs.contract.addresses import has_scheme
 
 if TYPE_CHECKING:
     from airflow_provider_runtime.core.registry.ports import Registry, RunRecord
@@ -30,8 +29,6 @@ class StagedRun:
 @contextmanager
 def open_staged_run(run_id: str, registry_url: str | None, catalog: Path) -> Iterator[StagedRun]:
     """Find a run by its id or its snapshot's digest, and read its snapshot."""
-    from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
-
     choice = choose_registry(registry_url, catalog)
     registry = choice.open_to_read()
     try:
@@ -39,10 +36,7 @@ def open_staged_run(run_id: str, registry_url: str | None, catalog: Path) -> Ite
         if record is None or record.snapshot_uri is None:
             message = f"run {run_id} is not known to the registry"
             raise PlanError(Problem("PLAN_001", message, "see `airflow-runtime runs`"))
-        uri = record.snapshot_uri
-        if not has_scheme(uri) and not Path(uri).is_absolute():
-            # It was written from the folder in which the registry's own folder lies.
-            uri = str(choice.state.resolve().parent / uri)
-        yield StagedRun(registry, record, read_snapshot(uri, record.snapshot_sha256), uri)
+        snapshots = choice.snapshots
+        yield StagedRun(registry, record, snapshots.read(record), snapshots.locate(record))
     finally:
         registry.close()

@@ -42,9 +42,10 @@ def command(catalog: Path, project: str | None, registry: str | None, last: int,
     from airflow_provider_runtime.core.planning.stale.making import make_plan
     from airflow_provider_runtime.core.planning.stale.plan import Scope
 
-    opened = choose_registry(registry, catalog).open_to_read(quiet=output_format == "json")
+    choice = choose_registry(registry, catalog)
+    opened = choice.open_to_read(quiet=output_format == "json")
     try:
-        entries = make_plan(catalog, opened, Scope(project)).entries
+        entries = make_plan(catalog, opened, Scope(project), choice.snapshots).entries
         rows = [_describe(entry, opened) for entry in _choose_last(entries, last)]
     finally:
         opened.close()

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
 from airflow_provider_runtime.core.planning.stale.plan import Entry, Plan, Work
 from airflow_provider_runtime.core.registry.ports import Approval, PeriodRecord, Registry, RunRecord
 from spark_jobs.contract.snapshot import DatasetPin, Snapshot
 
 Document = Mapping[str, Any]
-FindSnapshot = Callable[[RunRecord], Snapshot | None]
-"""Returns a run's snapshot, None when it is out of reach."""
 MOST_IN_HISTORY = 50
 KEYS = {
     "sources": ("table", "dataset_id", "version", "files", "bytes", "fingerprint"),
@@ -76,13 +75,13 @@ class Evidence:
 
 
 def gather_evidence(
-    registry: Registry, plan: Plan, work: Work, calendar: str, level: str, find_snapshot: FindSnapshot
+    registry: Registry, plan: Plan, work: Work, calendar: str, level: str, snapshots: RunSnapshots
 ) -> Evidence:
     """Return the evidence of the publication that readers see, else of the latest run."""
     entry = next((found for found in plan.entries if found.work == work), None)
     runs = registry.list_runs(project=work.project, period=work.period, limit=MOST_IN_HISTORY)
     shown = find_published(runs) or next(iter(runs), None)
-    snapshot = find_snapshot(shown) if shown is not None else None
+    snapshot = snapshots.find(shown) if shown is not None else None
     report: Document = (shown.report if shown is not None else None) or {}
     period = registry.get_period(calendar, work.period)
     return Evidence(

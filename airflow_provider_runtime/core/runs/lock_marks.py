@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from airflow_provider_runtime.core.errors import RuntimeProviderError
-from airflow_provider_runtime.core.planning.snapshot.store import Storage, read_snapshot
-from airflow_provider_runtime.core.registry.ports import Registry, RunRecord
+from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
+from airflow_provider_runtime.core.registry.ports import Registry
 from spark_jobs.contract.addresses import find_local_path
 from spark_jobs.contract.hidden_folder import LockMark, get_lock_uri
 from spark_jobs.contract.plan import Destination
@@ -16,7 +16,7 @@ from spark_jobs.contract.snapshot import Snapshot
 
 
 def leave_lock_marks(
-    registry: Registry, calendar: str, period: str, mark: LockMark, storage: Storage | None = None
+    registry: Registry, snapshots: RunSnapshots, calendar: str, period: str, mark: LockMark
 ) -> list[str]:
     """Mark every local table that runs of a period have written; return the destinations that have no mark."""
     unmarked = set()
@@ -24,7 +24,7 @@ def leave_lock_marks(
         if run.calendar != calendar or run.published_at is None:
             continue
         try:
-            snapshot = _read(run, storage)
+            snapshot = snapshots.read(run)
         except RuntimeProviderError:
             unmarked.add(f"those of run {run.run_id}, whose snapshot cannot be read")
             continue
@@ -39,10 +39,6 @@ def leave_lock_marks(
 def make_mark(who: str, reason: str) -> LockMark:
     """Return the mark of a lock that is set now."""
     return LockMark(who, reason, datetime.now(UTC).isoformat(timespec="seconds"))
-
-
-def _read(run: RunRecord, storage: Storage | None) -> Snapshot:
-    return read_snapshot(run.snapshot_uri or "", run.snapshot_sha256, storage)
 
 
 def _list_destinations(snapshot: Snapshot) -> Iterator[Destination]:

@@ -9,6 +9,7 @@ import pytest
 from airflow_provider_runtime.cli.local_run import RunResult
 from airflow_provider_runtime.cli.planned_run import run_plan
 from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError
+from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
 from tests.unit.core.books import Books, publish_books, restore_books
 
 
@@ -35,7 +36,7 @@ def run(books: Books, *, fails: set[str] = frozenset(), keep_going: bool = False
         problems = (Problem("DATA_003", "bad"),) if period in fails else ()
         return RunResult(period, {}, problems=problems)
 
-    run_plan(path, books.root / "catalog", books.registry, run_one, keep_going=keep_going)
+    run_plan(path, books.root / "catalog", books.registry, RunSnapshots(), run_one, keep_going=keep_going)
     return ran
 
 
@@ -61,7 +62,7 @@ def test_plan_that_no_longer_holds_runs_nothing(books: Books) -> None:
     path.write_text(json.dumps(books.plan().to_document()), encoding="utf-8")
     books.put("rates.csv", "currency,rate\nEUR,9.9\n")
     with pytest.raises(RuntimeProviderError, match="PLAN_001"):
-        run_plan(path, books.root / "catalog", books.registry, None, keep_going=False)
+        run_plan(path, books.root / "catalog", books.registry, RunSnapshots(), None, keep_going=False)
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"plan_id": 1}'])
@@ -69,7 +70,7 @@ def test_file_that_is_not_a_plan_is_told(books: Books, content: str) -> None:
     path = books.root / "plan.json"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(RuntimeProviderError, match="this is not a plan"):
-        run_plan(path, books.root / "catalog", books.registry, None, keep_going=False)
+        run_plan(path, books.root / "catalog", books.registry, RunSnapshots(), None, keep_going=False)
 
 
 def test_nothing_to_run_is_told(books: Books, capsys: pytest.CaptureFixture[str]) -> None:

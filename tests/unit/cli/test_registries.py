@@ -71,3 +71,11 @@ def test_folder_that_is_there_keeps_its_mode(parent: Path) -> None:
         root_command, ["periods", "--catalog", "books/catalog", "--close", "2026-01", "--reason", "done"]
     )
     assert stat.S_IMODE(shared.stat().st_mode) == 0o750
+
+
+def test_snapshots_are_read_from_the_folder_of_the_registry(parent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from_parent = choose_registry(None, Path("books/catalog")).snapshots.folder
+    named = choose_registry("sqlite:///books/.runtime/registry.db", Path("elsewhere"))
+    monkeypatch.chdir(parent / "books")
+    assert from_parent == choose_registry(None, Path("catalog")).snapshots.folder == parent / "books"
+    assert (named.state, named.snapshots.folder) == (parent / "books" / ".runtime", parent / "books")

@@ -28,6 +28,7 @@ from airflow_provider_runtime.core.planning.resolve.tables import ResolveContext
 from airflow_provider_runtime.core.planning.resolve.versioned_tables import Reading, pin_locations
 from airflow_provider_runtime.core.planning.snapshot.day_of_rows import find_day_of_rows
 from airflow_provider_runtime.core.planning.snapshot.pinning import pin_table
+from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
 from airflow_provider_runtime.core.planning.stale.changes import DefinitionChange, compare_definitions
 from airflow_provider_runtime.core.planning.stale.compared import ComparedProject, ComparedTable, merge_names
 from airflow_provider_runtime.core.planning.stale.due import find_start, list_due, list_in_range, list_periods_at
@@ -36,13 +37,12 @@ from airflow_provider_runtime.core.planning.stale.plan import Entry, Plan, Reaso
 from airflow_provider_runtime.core.planning.stale.signatures import SourceColumn, sign_outputs
 from airflow_provider_runtime.core.registry.ports import PeriodRecord, Registry, RunRecord
 from spark_jobs.contract.plan import Location, UsedDefinition
+from spark_jobs.contract.snapshot import Snapshot
 
 Fingerprint = Callable[[Sequence[Location]], str | None]
 """Digest of the files at locations, None where they cannot be listed."""
 _STATES: dict[str, State] = {"running": "running", "staged": "staged", "failed": "failed", "revoked": "failed"}
 """The states that the latest run alone decides."""
-ReadDefinition = Callable[[RunRecord], Definition[Project] | None]
-"""The definition that a run was made from, None when its snapshot is out of reach."""
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Look:
     registry: Registry
     past: PastRuns
     fingerprint: Fingerprint
-    read_definition: ReadDefinition
+    snapshots: RunSnapshots
     scope: Scope
     _entries: dict[Work, Entry] = field(default_factory=dict)
     _changed: dict[Work, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
@@ -225,7 +225,8 @@ class Look:
                 return found
         elif not self._has_changed(project):
             return None
-        return self.read_definition(run)
+        snapshot = self.snapshots.find(run)
+        return read_project(snapshot) if snapshot is not None else None
 
     def _has_changed(self, project: ComparedProject) -> bool:
         """Return whether the definition was edited under the version that it was run with."""
@@ -337,6 +338,15 @@ class _Statuses:
     def get_period(self, calendar: str, period: str) -> PeriodRecord:
         """Return the status of a period; open when nobody has set it."""
         return self.records.get((calendar, period)) or PeriodRecord(calendar, period, "open")
+
+
+def read_project(snapshot: Snapshot) -> Definition[Project] | None:
+    """Return the project's definition that a snapshot was made from, None when it is not one of today's language."""
+    try:
+        model = Project.model_validate_json(json.dumps(snapshot.project_snapshot))
+    except ValueError:
+        return None
+    return Definition.from_model("project", model, "<snapshot>")
 
 
 def _find_state(latest: RunRecord | None, published: RunRecord | None, reasons: Sequence[Reason]) -> State:

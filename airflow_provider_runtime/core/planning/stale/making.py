@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-import json
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult, load_catalog
-from airflow_provider_runtime.core.errors import PlanError, Problem, RuntimeProviderError, get_error_class
+from airflow_provider_runtime.core.errors import PlanError, Problem, get_error_class
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.check.validation import explain_missing
 from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods, get_run_period
-from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
+from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
 from airflow_provider_runtime.core.planning.stale.files import fingerprint_locations
 from airflow_provider_runtime.core.planning.stale.look import Look
 from airflow_provider_runtime.core.planning.stale.past import collect_past_runs
 from airflow_provider_runtime.core.planning.stale.plan import Plan, Scope, Work
-from airflow_provider_runtime.core.registry.ports import Registry, RunRecord
+from airflow_provider_runtime.core.registry.ports import Registry
+
+RECORDED = RunSnapshots()
+"""Snapshots at the addresses that the registry has recorded."""
 
 
-def make_plan(catalog: Path | LoadResult, registry: Registry, scope: Scope | None = None) -> Plan:
+def make_plan(
+    catalog: Path | LoadResult, registry: Registry, scope: Scope | None = None, snapshots: RunSnapshots = RECORDED
+) -> Plan:
     """Return the state of every project and period in scope."""
     scope = scope or Scope()
     loaded = load_catalog(catalog, project=scope.project) if isinstance(catalog, Path) else catalog
     past = collect_past_runs(registry.list_runs())
-    return Look(loaded, registry, past, fingerprint_locations, read_definition, scope).make_plan()
+    return Look(loaded, registry, past, fingerprint_locations, snapshots, scope).make_plan()
 
 
 def find_work(loaded: LoadResult, project: str, period: str) -> tuple[Work, Project]:
@@ -39,7 +42,9 @@ def find_work(loaded: LoadResult, project: str, period: str) -> tuple[Work, Proj
     return Work(definition.model.name, found.identifier), definition.model
 
 
-def check_plan(document: Any, catalog: Path | LoadResult, registry: Registry) -> Plan:
+def check_plan(
+    document: Any, catalog: Path | LoadResult, registry: Registry, snapshots: RunSnapshots = RECORDED
+) -> Plan:
     """Return the plan that a document holds; PLAN_001 when anything has moved since it was made."""
     try:
         scope = Scope(
@@ -49,7 +54,7 @@ def check_plan(document: Any, catalog: Path | LoadResult, registry: Registry) ->
     except (KeyError, TypeError, ValueError):
         hint = "make one with `airflow-runtime plan --output FILE`"
         raise PlanError(Problem("PLAN_001", "this is not a plan", hint)) from None
-    plan = make_plan(catalog, registry, scope)
+    plan = make_plan(catalog, registry, scope, snapshots)
     if plan.plan_id != plan_id:
         raise PlanError(Problem("PLAN_001", _describe_move(document, plan), "make a new plan and look at it again"))
     return plan
@@ -65,15 +70,3 @@ def _describe_move(document: dict[str, Any], plan: Plan) -> str:
     ]
     shown = "; ".join(moved[:8]) + ("; …" if len(moved) > 8 else "")
     return f"something has moved since the plan was made{f': {shown}' if shown else ' (files, versions or runs)'}"
-
-
-def read_definition(run: RunRecord) -> Definition[Project] | None:
-    """Return the project's definition in a run's snapshot, None when that is out of reach."""
-    if run.snapshot_uri is None:
-        return None
-    try:
-        snapshot = read_snapshot(run.snapshot_uri, run.snapshot_sha256)
-        raw = json.dumps(snapshot.project_snapshot)
-        return Definition.from_model("project", Project.model_validate_json(raw), "<snapshot>")
-    except (RuntimeProviderError, ValueError):
-        return None

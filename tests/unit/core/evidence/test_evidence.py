@@ -10,10 +10,8 @@ import pytest
 
 from airflow_provider_runtime.core.evidence.gather import Evidence, gather_evidence
 from airflow_provider_runtime.core.evidence.page import render_page
-from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
+from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
 from airflow_provider_runtime.core.planning.stale.plan import Work
-from airflow_provider_runtime.core.registry.ports import RunRecord
-from spark_jobs.contract.snapshot import Snapshot
 from tests.unit.core.books import Books, publish_books
 
 
@@ -23,11 +21,7 @@ def books(tmp_path_factory: pytest.TempPathFactory) -> Books:
 
 
 def gather(books: Books, project: str, period: str, level: str = "month") -> Evidence:
-    def find_snapshot(run: RunRecord) -> Snapshot:
-        assert run.snapshot_uri is not None
-        return read_snapshot(run.snapshot_uri, run.snapshot_sha256)
-
-    return gather_evidence(books.registry, books.plan(), Work(project, period), "gregorian", level, find_snapshot)
+    return gather_evidence(books.registry, books.plan(), Work(project, period), "gregorian", level, RunSnapshots())
 
 
 def test_evidence_tells_state_versions_history_and_what_follows(books: Books) -> None:
