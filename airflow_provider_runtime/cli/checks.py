@@ -31,7 +31,7 @@ from airflow_provider_runtime.core.suggest import suggest
 @click.option("--period", metavar="X", help="Only this period.")
 @click.option("--override", metavar="NAME", help="Let this failing check pass, for runs resolved from now on.")
 @click.option("--withdraw", metavar="NAME", help="End that.")
-@click.option("--reason", metavar="TEXT", help="Why it may pass; asked for with --override.")
+@click.option("--reason", metavar="TEXT", help="Why; asked for with --override.")
 @format_option("text", "json")
 def command(
     catalog: Path,
@@ -57,16 +57,20 @@ def command(
         raise click.UsageError("an override is of one period: give --period X")
     if override is not None and not (reason or "").strip():
         raise click.UsageError("an override needs --reason TEXT")
-    if reason is not None and override is None:
-        raise click.UsageError("--reason belongs to --override")
+    if reason is not None and override is None and withdraw is None:
+        raise click.UsageError("--reason belongs to --override and --withdraw")
     choice = choose_registry(registry, catalog)
     opened = choice.open_to_read() if override is None else choice.open()
     if period is not None and override is not None:
         project_id = _find_project(opened, catalog, project, period, override)
         opened.add_override(project_id, period, override, who=find_user(), reason=(reason or "").strip())
     elif period is not None and withdraw is not None:
-        _withdraw(opened, catalog, project, period, withdraw)
-    _print(list_last_checks(opened, project, period), output_format)
+        _withdraw(opened, catalog, project, period, withdraw, (reason or "").strip())
+    found = list_last_checks(opened, project, period)
+    if not found and (catalog.is_dir() or not opened.list_runs(project=project, limit=1)):
+        # Nothing to show may be a slip in a name.
+        _read_catalog(catalog, project, period)
+    _print(found, output_format)
 
 
 def _find_project(registry: Registry, catalog: Path, reference: str, period: str, name: str) -> str:
@@ -82,7 +86,8 @@ def _find_project(registry: Registry, catalog: Path, reference: str, period: str
     return project_id
 
 
-def _read_catalog(catalog: Path, reference: str, period: str) -> tuple[str, Sequence[str]]:
+def _read_catalog(catalog: Path, reference: str, period: str | None) -> tuple[str, Sequence[str]]:
+    """Return the project's id and the names of its checks, after finding that the period is one of its calendar."""
     from airflow_provider_runtime.core.catalog.loader import load_catalog
     from airflow_provider_runtime.core.planning.check.checks import list_check_names
     from airflow_provider_runtime.core.planning.check.validation import explain_missing
@@ -93,14 +98,15 @@ def _read_catalog(catalog: Path, reference: str, period: str) -> tuple[str, Sequ
     if definition is None:
         raise_problems(explain_missing(loaded.catalog, loaded, reference))
         raise DefinitionError(Problem("PROJECT_001", f"project '{reference}' not found"))
-    get_run_period(get_project_periods(loaded.catalog, definition), period, definition)
+    if period is not None:
+        get_run_period(get_project_periods(loaded.catalog, definition), period, definition)
     return definition.model.id, list_check_names(definition.model)
 
 
-def _withdraw(registry: Registry, catalog: Path, reference: str, period: str, name: str) -> None:
+def _withdraw(registry: Registry, catalog: Path, reference: str, period: str, name: str, reason: str) -> None:
     known = next(iter(registry.list_runs(project=reference, limit=1)), None)
     project_id = known.project_id if known is not None else _read_catalog(catalog, reference, period)[0]
-    if registry.withdraw_override(project_id, period, name, who=find_user()) is None:
+    if registry.withdraw_override(project_id, period, name, who=find_user(), reason=reason) is None:
         held = [entry.check for entry in registry.list_overrides(project_id, period) if entry.withdrawn_at is None]
         hint = f"overridden are: {', '.join(held)}" if held else "no check of this period is overridden"
         raise DefinitionError(Problem("CHECK_002", f"check '{name}' of period {period} is not overridden", hint))

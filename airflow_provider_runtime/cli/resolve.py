@@ -51,6 +51,7 @@ def command(
       airflow-runtime resolve --project fx-conversion --period 2026-01
       airflow-runtime resolve --project fx-conversion --period 2026-01 --as-of 2026-01-15 --output snapshots/
     """
+    from airflow_provider_runtime.cli.run_summary import print_overrides
     from airflow_provider_runtime.core.catalog.loader import load_catalog
     from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions, build_snapshot
     from airflow_provider_runtime.core.rendering import render_problem
@@ -81,6 +82,7 @@ def command(
         opened.close()
     place = _write(snapshot, output)
     click.echo(f"sha256 {snapshot.sha256}{f' {place}' if place else ''}", err=True)
+    print_overrides(snapshot, err=True)
     for warning in warnings:
         click.echo("\n" + render_problem(warning), err=True)
 

@@ -145,6 +145,20 @@ def print_plan(snapshot: Snapshot) -> None:
         for op in plan.operations
     ]
     print_table(("seq", "operation", "name", "writes to"), operations, empty="no operations")
+    if plan.checks:
+        click.echo()
+        checks = [(check.name, check.output, check.kind, check.on_fail) for check in plan.checks]
+        print_table(("check", "output", "kind", "if it fails"), checks, empty="no checks")
+    if snapshot.overrides:
+        click.echo()
+        print_overrides(snapshot)
+
+
+def print_overrides(snapshot: Snapshot, *, err: bool = False) -> None:
+    """Print which failing checks the run lets pass."""
+    for given in snapshot.overrides:
+        text = f"check '{given.check}' may fail: overridden by {given.who} at {given.at}: {given.reason}"
+        click.echo(hide_control_characters(text), err=err)
 
 
 def add_source_line(problem: Problem, catalog: Path | None) -> Problem:

@@ -111,8 +111,9 @@ def _add_inline(base: LoadResult, source: SourceMap) -> tuple[Catalog, list[Prob
         node, exact = source.find_node((key,))
         for item in (node.items or []) if exact and node is not None else []:
             added = True
-            definition, found = read_definition(kind, SourceMap(source.source, item))
-            problems += found
+            read = read_definition(kind, SourceMap(source.source, item))
+            problems += read.problems
+            definition = read.definition
             if definition is None:
                 broken |= _name_broken(kind, item)
                 continue

@@ -26,7 +26,7 @@ from spark_jobs.checks.values import (
     Bounds,
     Value,
     is_equal,
-    make_change_bounds,
+    is_near,
     make_equal_bounds,
     parse_value,
     read_value,
@@ -259,9 +259,8 @@ class _Evaluation:
         if change.baseline is None or not _can_read(change.baseline.value, check.value.type):
             return replace(result, status="no_baseline", message="there is no earlier value to compare with")
         earlier = parse_value(change.baseline.value, check.value.type)
-        bounds = make_change_bounds(earlier, change.least, change.most)
         result = replace(result, expected=write_value(earlier), difference=subtract(value, earlier))
-        return self._finish_value(check, result, passed=bounds is not None and bounds.hold(value))
+        return self._finish_value(check, result, passed=is_near(value, earlier, change.least, change.most))
 
     def _finish_value(self, check: Check, result: CheckResult, *, passed: bool) -> CheckResult:
         status = self._settle(check, failed=not passed)
@@ -343,15 +342,11 @@ def _make_judge(check: Check) -> Callable[[Value, Value], bool]:
     """Return what tells whether the value of a group passes."""
     change = check.change
     if change is not None:
-        return lambda value, earlier: _holds(make_change_bounds(earlier, change.least, change.most), value)
+        return lambda value, earlier: is_near(value, earlier, change.least, change.most)
     if check.equals is not None:
         return lambda value, other: is_equal(value, other, check.tolerance)
     bounds = _find_bounds(check)
     return lambda value, _: True if bounds is None else bounds.hold(value)
-
-
-def _holds(bounds: Bounds | None, value: Value) -> bool:
-    return bounds is not None and bounds.hold(value)
 
 
 def _read_groups(check: Check, change: Change) -> dict[Group, Value]:

@@ -9,6 +9,7 @@ from spark_jobs.contract.problems import shorten
 
 LONGEST = 1_000
 MOST_NAMED = 6
+MOST_NAMED_GROUPS = 5
 NULL = "NULL"
 
 
@@ -30,14 +31,18 @@ def describe_value(check: Check, result: CheckResult) -> str:
 
 
 def describe_groups(check: Check, failed: int, total: int, groups: Sequence[GroupResult]) -> str:
-    """Say how many groups fail, with the first of them."""
+    """Say how many groups fail, with the first few of them."""
     by = ", ".join(key.name for key in check.group_by)
     what = f"{failed} of {total} groups by {by} {'fails' if failed == 1 else 'fail'}"
-    if groups:
-        first = groups[0]
-        key = ", ".join(f"{name} = {_null(value)}" for name, value in first.key.items())
-        what += f", for example {key}: {_shown(check)} is {_say(check, first.value, first.expected, first.difference)}"
+    told = [_describe_group(check, group) for group in groups[: min(failed, MOST_NAMED_GROUPS)]]
+    if told:
+        what += (": " if len(told) == failed else f", the first {len(told)}: ") + "; ".join(told)
     return _finish(what)
+
+
+def _describe_group(check: Check, group: GroupResult) -> str:
+    key = ", ".join(f"{name} = {_null(value)}" for name, value in group.key.items())
+    return f"{key}: {_shown(check)} is {_say(check, group.value, group.expected, group.difference)}"
 
 
 def _say(check: Check, value: str | None, expected: str | None, difference: str | None) -> str:

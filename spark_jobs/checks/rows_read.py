@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from spark_jobs.contract.checks import CheckedValue, GroupKey
 
-MOST_COLLECTED_GROUPS = 1_000
+MOST_COLLECTED_GROUPS = 10_000
 """Groups that are compared by the driver; more are compared by Spark."""
 COUNTED = "@n"
 

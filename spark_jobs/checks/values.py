@@ -106,12 +106,12 @@ def is_equal(value: Value, expected: Value, tolerance: Limit) -> bool:
     return make_equal_bounds(expected, tolerance).hold(value)
 
 
-def make_change_bounds(baseline: Value, least: Limit | None, most: Limit | None) -> Bounds | None:
-    """Return the values that are near enough to an earlier one; none are when that was NULL."""
-    if baseline is None:
-        return None
+def is_near(value: Value, baseline: Value, least: Limit | None, most: Limit | None) -> bool:
+    """Tell whether a value is near enough to an earlier one; only NULL is near NULL."""
+    if value is None or baseline is None:
+        return value is None and baseline is None
     ends = [None if limit is None else move(baseline, measure(limit, baseline)) for limit in (least, most)]
-    return Bounds(*ends)
+    return Bounds(*ends).hold(value)
 
 
 def subtract(value: Value, expected: Value) -> str | None:

@@ -19,7 +19,7 @@ Digits = Annotated[str, Matching(r"-?[0-9]+(?:\.[0-9]+)?")]
 MOST_GROUPS = 50
 MOST_SAMPLES = 10
 MOST_FAILING_ROWS = 1_000
-MOST_RECORDED_GROUPS = 1_000
+MOST_RECORDED_GROUPS = 10_000
 """Groups of a check of `change`: all of them are kept for the run that is compared with this one."""
 
 

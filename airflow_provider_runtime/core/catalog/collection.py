@@ -11,6 +11,7 @@ from typing import TypeVar, cast
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition, Kind, SourceMap
 from airflow_provider_runtime.core.catalog.documents import KINDS, read_definition
+from airflow_provider_runtime.core.catalog.partly_read import PartlyRead
 from airflow_provider_runtime.core.catalog.rules_secrets import holds_secret
 from airflow_provider_runtime.core.catalog.yaml_nodes import Document, Node
 from airflow_provider_runtime.core.catalog.yaml_source import ParsedFile
@@ -40,6 +41,7 @@ class Collection:
     projects: dict[tuple[str, int], Definition[Project]] = field(default_factory=dict)
     broken: set[tuple[Kind, str]] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
+    partly: list[PartlyRead] = field(default_factory=list)
 
     def add(self, definition: Definition[Model]) -> None:
         """Keep a definition; a second one with its id and version is a problem."""
@@ -133,11 +135,13 @@ def _refuse_kind(document: Document, node: Node, key: str) -> Problem:
 def _read_body(key: str, document: Document, entry: tuple[Node, Node], collection: Collection) -> None:
     kind_key, body = entry
     source = SourceMap(document.source, body, kind_key)
-    definition, problems = read_definition(key, source)
-    collection.problems.extend(problems)
-    if definition is not None:
-        collection.add(definition)
-    if definition is None or document.broken:
+    read = read_definition(key, source)
+    collection.problems.extend(read.problems)
+    if read.definition is not None:
+        collection.add(read.definition)
+    if read.partly is not None:
+        collection.partly.append(read.partly)
+    if read.definition is None or document.broken:
         for name in ("id", "name"):
             node, exact = source.find_node((name,))
             if exact and node is not None and node.text:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from pydantic import ValidationError
 
 from airflow_provider_runtime.core.catalog.definition import Definition, Kind, SourceMap
+from airflow_provider_runtime.core.catalog.partly_read import PartlyRead, read_partly
 from airflow_provider_runtime.core.catalog.translate import translate_validation_error
 from airflow_provider_runtime.core.catalog.yaml_nodes import Node, Value
 from airflow_provider_runtime.core.errors import Problem
@@ -28,7 +29,16 @@ EXPRESSION_KEYS = frozenset({"expression"})
 """Keys whose unquoted NULL is the literal of the expression language."""
 
 
-def read_definition(kind: str, source: SourceMap) -> tuple[Definition[Model] | None, list[Problem]]:
+@dataclass(frozen=True, slots=True)
+class ReadDefinition:
+    """The definition in a document's body, or what is wrong with it."""
+
+    definition: Definition[Model] | None
+    problems: list[Problem] = field(default_factory=list)
+    partly: PartlyRead | None = None
+
+
+def read_definition(kind: str, source: SourceMap) -> ReadDefinition:
     """Return the definition in a document's body, or what is wrong with it."""
     model = KINDS[kind]
     if kind == "project":
@@ -37,8 +47,10 @@ def read_definition(kind: str, source: SourceMap) -> tuple[Definition[Model] | N
     try:
         parsed = model.model_validate(value, by_alias=True, by_name=False)
     except ValidationError as error:
-        return None, translate_validation_error(error, source, model)
-    return Definition(_as_kind(kind), parsed, source, value), []
+        problems = translate_validation_error(error, source, model)
+        partly = read_partly(source, value, error, problems) if kind == "project" else None
+        return ReadDefinition(None, problems, partly)
+    return ReadDefinition(Definition(_as_kind(kind), parsed, source, value))
 
 
 def _as_kind(kind: str) -> Kind:

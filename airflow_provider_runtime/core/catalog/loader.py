@@ -9,6 +9,7 @@ from pathlib import Path
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.collection import Collection
 from airflow_provider_runtime.core.catalog.files import check_folder, read_files
+from airflow_provider_runtime.core.catalog.partly_read import PartlyRead
 from airflow_provider_runtime.core.catalog.rules import check_catalog
 from airflow_provider_runtime.core.catalog.rules_secrets import hide_logins
 from airflow_provider_runtime.core.catalog.selection import has_all, select_files
@@ -22,6 +23,8 @@ class LoadResult:
 
     catalog: Catalog
     problems: tuple[Problem, ...] = ()
+    partly: tuple[PartlyRead, ...] = ()
+    """Projects that are not in the catalog, as far as they could be read."""
 
     def get_catalog(self) -> Catalog:
         """Return the catalog; raise all problems if there are any."""
@@ -62,7 +65,8 @@ def build_catalog(files: Iterable[ParsedFile], root: Path) -> LoadResult:
     collection = Collection()
     for parsed in files:
         collection.read_file(parsed)
-    return finish_catalog(collection.make_catalog(root), collection.problems)
+    result = finish_catalog(collection.make_catalog(root), collection.problems)
+    return replace(result, partly=tuple(collection.partly))
 
 
 def finish_catalog(catalog: Catalog, problems: list[Problem]) -> LoadResult:

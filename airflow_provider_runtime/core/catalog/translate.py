@@ -34,6 +34,8 @@ PATTERN_HINTS = {
     ),
     NAME_PATTERN: ("name", "use letters, digits and '_', not beginning with a digit"),
 }
+FORMS = {"between": "write [least, greatest]", "change": "write it like {from: -20%, to: 20%}"}
+"""How keys that are easily written in another form are written."""
 LONGEST_SHOWN = 60
 LONGEST_NUMBER = 10
 MAX_PROBLEMS = 100
@@ -255,6 +257,21 @@ def _expect(expected: str, hint: str | None = None) -> Callable[[ErrorDetails, d
     return say
 
 
+def _find_form(details: ErrorDetails) -> str | None:
+    return FORMS.get(str(details["loc"][-1])) if details["loc"] else None
+
+
+def _say_list(details: ErrorDetails, _context: dict[str, Any]) -> Said:
+    value = details["input"]
+    is_text = isinstance(value, str) and len(value) <= LONGEST_SHOWN
+    hint = f"write [{_shorten(value)}]" if is_text else _find_form(details)
+    return f"expected a list, found {describe_value(value)}", hint
+
+
+def _say_mapping(details: ErrorDetails, _context: dict[str, Any]) -> Said:
+    return f"expected a mapping of keys, found {describe_value(details['input'])}", _find_form(details)
+
+
 def _say_whole_number(details: ErrorDetails, _context: dict[str, Any]) -> Said:
     value = details["input"]
     quoted = type(value) is str and len(value) < LONGEST_NUMBER and value.strip().lstrip("+-").isdigit()
@@ -308,11 +325,11 @@ SAYERS: dict[str, Callable[[ErrorDetails, dict[str, Any]], Said]] = {
     "bool_type": _expect("true or false", "write true or false, without quotes"),
     "date_type": _expect("a date", "write it as YYYY-MM-DD"),
     "date_from_datetime_parsing": _expect("a date", "write it as YYYY-MM-DD"),
-    "model_type": _expect("a mapping of keys"),
-    "model_attributes_type": _expect("a mapping of keys"),
-    "dict_type": _expect("a mapping of keys"),
-    "tuple_type": _expect("a list"),
-    "list_type": _expect("a list"),
+    "model_type": _say_mapping,
+    "model_attributes_type": _say_mapping,
+    "dict_type": _say_mapping,
+    "tuple_type": _say_list,
+    "list_type": _say_list,
     "string_pattern_mismatch": _say_pattern,
     "too_long": lambda _details, context: (f"is longer than {context.get('max_length')} characters", None),
     "too_short": _say_too_short,

@@ -63,6 +63,7 @@ def _describe_override(entry: Override) -> dict[str, Any]:
         "why": entry.reason,
         "withdrawn_by": entry.withdrawn_by,
         "withdrawn_at": None if entry.withdrawn_at is None else write_moment(entry.withdrawn_at),
+        "withdrawn_why": entry.withdrawn_reason,
     }
 
 

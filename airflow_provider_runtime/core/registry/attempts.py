@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from airflow_provider_runtime.core.errors import DefinitionError, LeaseError, PeriodError, Problem, RuntimeProviderError
+from airflow_provider_runtime.core.errors import (
+    DefinitionError,
+    LeaseError,
+    PeriodError,
+    PlanError,
+    Problem,
+    RuntimeProviderError,
+)
 from airflow_provider_runtime.core.model.period import PeriodStatus
 from airflow_provider_runtime.core.registry.leases import is_alive, next_token
 from airflow_provider_runtime.core.registry.ports import Attempt, Registration, RunRecord, RunStart, SliceWrite
@@ -41,6 +48,7 @@ def begin(
         answered = {"staged" if run.status == "staged" else "published": run}
         return make_attempt(start, run.token, run.attempt, holder, lease_seconds, **answered)
     check_period(store, start)
+    check_overrides(store, start, start.overrides)
     if problems := check_definitions(store, start.definitions):
         raise DefinitionError(problems)
     now = store.now_millis()
@@ -143,6 +151,23 @@ def check_period(store: Store, run: RunStart | Attempt) -> None:
         record = store.find_period(run.calendar, period)
         if record is not None:
             _check_status(run, period, record.status, f"by {record.who}: {record.reason}")
+
+
+def check_overrides(store: Store, run: RunStart, checks: Sequence[str]) -> None:
+    """Raise PLAN_001 when somebody has withdrawn the permission for one of these checks."""
+    latest = {item.check: item for item in store.list_overrides(run.project_id, run.period)}
+    problems = [
+        Problem(
+            "PLAN_001",
+            f"the override of check '{name}' for period {run.period} was withdrawn by {found.withdrawn_by}"
+            f" at {found.withdrawn_at:%Y-%m-%d %H:%M} UTC",
+            "resolve and run again: the check counts now",
+        )
+        for name in checks
+        if (found := latest.get(name)) is not None and found.withdrawn_at is not None
+    ]
+    if problems:
+        raise PlanError(problems)
 
 
 def _check_status(run: RunStart | Attempt, period: str, status: PeriodStatus, by: str) -> None:

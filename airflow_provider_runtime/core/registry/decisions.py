@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from airflow_provider_runtime.core.errors import LeaseError, PlanError, Problem, RuntimeProviderError
 from airflow_provider_runtime.core.registry.attempts import (
+    check_overrides,
     check_period,
     describe_replaced,
     lengthen_lease,
@@ -32,6 +33,7 @@ def begin_publication(
     now = store.now_millis()
     if run is not None:
         _check_base(store, run)
+        check_overrides(store, start, _list_overridden(run))
     if run is not None and run.status == "discarded" and run.error is not None:
         message = f"what run {run.run_id} has staged was given up: {run.error['message']}"
         raise LeaseError(Problem("RUN_002", message, "run it again"))
@@ -95,12 +97,13 @@ def add_override(store: Store, project_id: str, period: str, check: str, who: st
     return override
 
 
-def withdraw_override(store: Store, project_id: str, period: str, check: str, who: str) -> Override | None:
+def withdraw_override(store: Store, project_id: str, period: str, check: str, who: str, reason: str) -> Override | None:
     """End the permission for a check."""
     found = [item for item in store.list_overrides(project_id, period) if item.check == check]
     if not found or found[-1].withdrawn_at is not None:
         return None
-    withdrawn = replace(found[-1], withdrawn_by=who, withdrawn_at=to_datetime(store.now_millis()))
+    now = to_datetime(store.now_millis())
+    withdrawn = replace(found[-1], withdrawn_by=who, withdrawn_at=now, withdrawn_reason=reason or None)
     store.put_override(withdrawn)
     return withdrawn
 
@@ -112,6 +115,12 @@ def add_approval(store: Store, approval: Approval) -> Approval:
     kept = replace(approval, at=to_datetime(max([store.now_millis(), *(millis + 1 for millis in latest)])))
     store.add_approval(kept)
     return kept
+
+
+def _list_overridden(run: RunRecord) -> list[str]:
+    """Return the checks of a staged run that failed and that an override has let pass."""
+    results = (run.report or {}).get("checks") or ()
+    return [str(result.get("name")) for result in results if result.get("status") == "overridden"]
 
 
 def _check_base(store: Store, run: RunRecord) -> None:

@@ -42,6 +42,8 @@ class RunStart:
     """The coarser periods that it belongs to: closing or locking one of these closes or locks it too."""
     who: str = ""
     """Who asked for the run: the preparer of what it stages."""
+    overrides: tuple[str, ...] = ()
+    """The checks that the snapshot lets fail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +246,7 @@ class Override:
     at: datetime
     withdrawn_by: str | None = None
     withdrawn_at: datetime | None = None
+    withdrawn_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +331,9 @@ class Registry(Protocol):
     def add_override(self, project_id: str, period: str, check: str, *, who: str, reason: str) -> Override:
         """Let a failing check pass for runs of the period that are resolved from now on."""
 
-    def withdraw_override(self, project_id: str, period: str, check: str, *, who: str) -> Override | None:
+    def withdraw_override(
+        self, project_id: str, period: str, check: str, *, who: str, reason: str = ""
+    ) -> Override | None:
         """End the permission for a check; None when there is none."""
 
     def list_overrides(self, project_id: str, period: str | None = None) -> list[Override]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, MetaData, String, Table, Text
 
-REVISIONS = ("0001", "0002")
+REVISIONS = ("0001", "0002", "0003")
 """Known states of the schema, the latest last."""
 VERSION_TABLE = "runtime_schema_version"
 
@@ -152,6 +152,7 @@ overrides = Table(
     Column("at", BigInteger, nullable=False),
     Column("withdrawn_by", Text),
     Column("withdrawn_at", BigInteger),
+    Column("withdrawn_reason", Text),
 )
 approvals = Table(
     "runtime_approvals",

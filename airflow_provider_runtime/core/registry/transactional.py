@@ -103,9 +103,11 @@ class TransactionalRegistry:
         """Let a failing check pass for runs of the period that are resolved from now on."""
         return self._write(lambda store: decisions.add_override(store, project_id, period, check, who, reason))
 
-    def withdraw_override(self, project_id: str, period: str, check: str, *, who: str) -> Override | None:
+    def withdraw_override(
+        self, project_id: str, period: str, check: str, *, who: str, reason: str = ""
+    ) -> Override | None:
         """End the permission for a check; None when there is none."""
-        return self._write(lambda store: decisions.withdraw_override(store, project_id, period, check, who))
+        return self._write(lambda store: decisions.withdraw_override(store, project_id, period, check, who, reason))
 
     def list_overrides(self, project_id: str, period: str | None = None) -> list[Override]:
         """List permissions in the order in which they were given, withdrawn ones too."""

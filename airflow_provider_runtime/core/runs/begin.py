@@ -51,4 +51,5 @@ def make_start(
         file_status=settings.file_status,
         lies_in=settings.enclosing_periods,
         who=who,
+        overrides=tuple(override.check for override in snapshot.overrides),
     )

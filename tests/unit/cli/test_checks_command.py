@@ -10,12 +10,19 @@ import pytest
 from click.testing import CliRunner, Result
 
 from airflow_provider_runtime.cli.checks import command
+from airflow_provider_runtime.cli.main import command as root_command
 from airflow_provider_runtime.core.errors import DefinitionError, PeriodError
 from airflow_provider_runtime.core.registry.sql import open_registry
 from tests.unit.core.registry.registry_cases import begin, make_start
 
 CATALOG = """
 datasource: {id: lake, type: parquet, path_prefix: data}
+---
+resolver:
+  id: r
+  version: 1
+  is_default: true
+  rules: [{name: all, strategy: {type: path, datasource_id: lake, path: "{{table_name}}"}}]
 ---
 dataset:
   id: d
@@ -99,8 +106,9 @@ def test_override_and_its_end_say_who_when_and_why(place: list[str]) -> None:
     assert (override["check"], override["why"], override["withdrawn_by"]) == ("no jump", "a merger", None)
     assert override["who"]
     assert override["when"].endswith("Z")
-    (found,) = json.loads(run(place, *arguments, "--withdraw", "no jump").stdout)
-    assert found["overrides"][0]["withdrawn_by"] == override["who"]
+    (found,) = json.loads(run(place, *arguments, "--withdraw", "no jump", "--reason", "it fell through").stdout)
+    (ended,) = found["overrides"]
+    assert (ended["withdrawn_by"], ended["withdrawn_why"]) == (override["who"], "it fell through")
     assert "a merger" in run(place).stdout
 
 
@@ -125,8 +133,31 @@ def test_unknown_checks_are_refused(
 
 
 def test_period_that_the_calendar_does_not_have_is_refused(place: list[str]) -> None:
-    with pytest.raises(PeriodError):
-        run(place, "--period", "2026-13", "--override", "no jump", "--reason", "r")
+    for arguments in (("--override", "no jump", "--reason", "r"), ()):
+        with pytest.raises(PeriodError):
+            run(place, "--period", "2026-13", *arguments)
+
+
+def test_project_that_is_not_there_is_refused(place: list[str]) -> None:
+    with pytest.raises(DefinitionError, match="PROJECT_001"):
+        run([*place[:-1], "fy"])
+
+
+def test_period_without_results_is_told(place: list[str]) -> None:
+    assert "no results of checks" in run(place, "--period", "2026-02").stdout
+
+
+def test_dry_run_and_resolve_say_what_is_checked_and_what_may_fail(place: list[str]) -> None:
+    run(place, "--period", "2026-01", "--override", "no jump", "--reason", "a merger")
+    dry = CliRunner().invoke(root_command, ["run", *place, "--period", "2026-01", "--dry-run"])
+    assert [line.split() for line in dry.stdout.splitlines() if "block" in line] == [
+        ["key", "of", "output", "20", "20", "unique", "block"],
+        ["no", "jump", "20", "value", "block"],
+    ]
+    resolved = CliRunner().invoke(root_command, ["resolve", *place, "--period", "2026-01"])
+    for told in (dry.stdout, resolved.stderr):
+        assert "check 'no jump' may fail: overridden by " in told
+        assert ": a merger" in told
 
 
 @pytest.mark.parametrize(

@@ -9,18 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spark_jobs.checks.messages import describe_groups
 from spark_jobs.checks.values import (
     Bounds,
     Value,
     is_equal,
-    make_change_bounds,
+    is_near,
     make_equal_bounds,
     parse_value,
     read_value,
     subtract,
     write_value,
 )
-from spark_jobs.contract.checks import Limit
+from spark_jobs.contract.checks import Check, CheckedValue, GroupKey, GroupResult, Limit
 
 NUMBERS = st.decimals(allow_nan=False, allow_infinity=False, places=20, min_value=-(10**38), max_value=10**38)
 AMOUNTS = st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=0, max_value=10**12)
@@ -85,18 +86,40 @@ def test_difference_is_exact_and_written_as_plain_digits(value: Decimal, expecte
 def test_change_is_measured_from_the_earlier_value(
     value: Value, least: Limit | None, most: Limit | None, holds: bool
 ) -> None:
-    bounds = make_change_bounds(Decimal(100), least, most)
-    assert bounds is not None
-    assert bounds.hold(value) is holds
+    assert is_near(value, Decimal(100), least, most) is holds
 
 
-def test_change_of_a_negative_value_is_a_percentage_of_its_amount() -> None:
-    bounds = make_change_bounds(Decimal(-100), Limit("-20", is_percent=True), Limit("20", is_percent=True))
-    assert bounds == Bounds(Decimal("-120.00"), Decimal("-80.00"))
+@pytest.mark.parametrize(("value", "holds"), [("-120.01", False), ("-120", True), ("-80", True), ("-79.99", False)])
+def test_change_of_a_negative_value_is_a_percentage_of_its_amount(value: str, holds: bool) -> None:
+    fifth = (Limit("-20", is_percent=True), Limit("20", is_percent=True))
+    assert is_near(Decimal(value), Decimal(-100), *fifth) is holds
 
 
-def test_change_from_null_never_passes() -> None:
-    assert make_change_bounds(None, Limit("-100"), Limit("100")) is None
+def test_only_null_is_near_null() -> None:
+    assert is_near(None, None, Limit("0"), Limit("0"))
+    assert not is_near(Decimal(0), None, Limit("-100"), Limit("100"))
+    assert not is_near(None, Decimal(0), Limit("-100"), Limit("100"))
+
+
+def test_failing_groups_are_told_with_their_numbers() -> None:
+    value = CheckedValue(sql="s", type="bigint", shown="SUM(a)", output=20)
+    check = Check(
+        name="c",
+        kind="value",
+        output=20,
+        on_fail="block",
+        mark="m",
+        group_by=(GroupKey("unit", "string"),),
+        value=value,
+    )
+    groups = [GroupResult(key={"unit": unit}, value="1", expected="2", difference="-1") for unit in "ABCDEFG"]
+    two = describe_groups(check, 2, 7, groups)
+    assert two == (
+        "2 of 7 groups by unit fail: unit = A: SUM(a) is 1, expected 2, difference -1;"
+        " unit = B: SUM(a) is 1, expected 2, difference -1"
+    )
+    assert "the first 5: unit = A:" in describe_groups(check, 7, 7, groups)
+    assert "unit = F" not in describe_groups(check, 7, 7, groups)
 
 
 def test_equality_without_tolerance_keeps_the_expected_value_as_it_is() -> None:

@@ -52,7 +52,10 @@ class LimitReader:
         found = find_constant(text, data_type)
         if found is None:
             noun = "number" if data_type.kind in NUMERIC else data_type.kind
-            self.report(f"'{text[:60]}' is not a {noun}, as the value is", path, f"write a {noun}", "EXPR_004")
+            hint = f"write a {noun}"
+            if "(" in text:
+                hint = f"for another value write {{input: {text[:60]}}}, or {{output: SEQ, value: …}}"
+            self.report(f"'{text[:60]}' is not a {noun}, as the value is", path, hint, "EXPR_004")
         return found
 
     def _read_amount(self, text: str, path: Path, data_type: DataType) -> Limit | None:

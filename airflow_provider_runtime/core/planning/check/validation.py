@@ -9,6 +9,7 @@ from pathlib import Path
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult, load_catalog
+from airflow_provider_runtime.core.catalog.partly_read import PartlyRead
 from airflow_provider_runtime.core.errors import Place, Problem, ResolveError, raise_problems
 from airflow_provider_runtime.core.model.operation import OutputOperation
 from airflow_provider_runtime.core.model.project import Project
@@ -66,7 +67,7 @@ def _check_one(
 ) -> tuple[CheckedProject | None, tuple[Problem, ...]]:
     definition = loaded.catalog.find_project(reference)
     if definition is None:
-        return None, explain_missing(loaded.catalog, loaded, reference)
+        return None, explain_missing(loaded.catalog, loaded, reference, registry)
     return check_needed(add_registered_versions(loaded.catalog, [definition], registry), loaded, definition)
 
 
@@ -88,11 +89,17 @@ def _validate_all(loaded: LoadResult, registry: Registry | None) -> Validation:
         checked = checks.check(definition)
         problems += [*checked.problems, *_check_choices(loaded.catalog, checked, registry)]
         problems += list_project_warnings(checked)
+    problems += [found for partly in loaded.partly for found in _check_partly(checks, partly)]
     catalog = loaded.catalog
     problems += list_catalog_warnings(catalog, checks.list_checked())
     problems += list_writer_problems(catalog, projects)
     summary = f"{_count(len(catalog.datasets), 'dataset')}, {_count(len(catalog.projects), 'project')}"
     return Validation(_merge(problems), summary)
+
+
+def _check_partly(checks: ProjectChecks, partly: PartlyRead) -> list[Problem]:
+    """Return what else is wrong with a project that could not be read whole."""
+    return partly.drop_followers(checks.check(partly.definition).problems)
 
 
 def _check_choices(catalog: Catalog, checked: CheckedProject, registry: Registry | None) -> list[Problem]:
@@ -119,12 +126,16 @@ def list_runnable(catalog: Catalog) -> list[Definition[Project]]:
     return found
 
 
-def explain_missing(catalog: Catalog, loaded: LoadResult, reference: str) -> tuple[Problem, ...]:
+def explain_missing(
+    catalog: Catalog, loaded: LoadResult, reference: str, registry: Registry | None = None
+) -> tuple[Problem, ...]:
     """Return the mistakes of the project's own document if that is why it is missing, else that it is."""
     if catalog.is_broken("project", reference):
-        names = {reference}
+        meant = [found for found in loaded.partly if found.is_called(reference)]
+        names = {reference, *(found.definition.model.name for found in meant)}
         own = [problem for problem in loaded.problems if problem.location.project in names]
-        return tuple(own or loaded.problems)
+        checks = ProjectChecks(add_registered_versions(catalog, [found.definition for found in meant], registry))
+        return _merge([*(own or loaded.problems), *(found for part in meant for found in _check_partly(checks, part))])
     if any(found.location.file == str(catalog.root) for found in loaded.problems):
         return loaded.problems
     problem = explain_missing_project(catalog, reference)

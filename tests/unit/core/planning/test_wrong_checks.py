@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.unit.core.planning.project_builder import MARK, check_text, output
+from airflow_provider_runtime.core.planning.check.validation import validate_catalog
+from tests.unit.core.planning.project_builder import CATALOG, MARK, check_text, output
 
 PROJECT = """
 project:
@@ -63,6 +66,7 @@ CASES = [
     case("group_column", "EXPR_002", "{name: c, output: 20, group_by: [«regio], value: COUNT(*)}", "unknown column 'regio' in group_by", "'region'"),
     case("group_twice", "CHECK_002", "{name: c, output: 20, group_by: [region, «region], value: COUNT(*)}", "stands twice in group_by"),
     case("constant_kind", "EXPR_004", "{name: c, output: 20, value: SUM(amount), equals: «many}", "'many' is not a number"),
+    case("constant_expression", "EXPR_004", "{name: c, output: 20, value: SUM(amount), equals: «SUM(total)}", "is not a number", "{input: SUM(total)}"),
     case("constant_date", "EXPR_004", "{name: c, output: 20, value: MAX_AGG(ordered_on), equals: «2026-02-30}", "is not a date"),
     case("boolean_value", "EXPR_004", "{name: c, output: 20, value: «MAX_AGG(is_paid), equals: 1}", "this is boolean"),
     case("input_type", "EXPR_004", "{name: c, output: 20, value: SUM(amount), equals: {input: «MAX_AGG(region)}}", "cannot be equal"),
@@ -149,3 +153,45 @@ def test_column_that_the_output_names_wrongly_is_told_there_only() -> None:
     lines = LINES.replace("columns: [order_id", f"columns: [{MARK}ordr_id")
     checked = check_text(PROJECT % (lines, SUMMARY, "{name: c, output: 20, unique: [ordr_id], where: ordr_id = '1'}"))
     assert [problem.code for problem in checked.problems] == ["OUTPUT_001"]
+
+
+FORM_AND_CONTENT = [
+    "{name: a, output: 20, rows: amont > 0, on_fail: wann}",
+    "{name: b, output: 20, uniqe: [order_id]}",
+    "{output: 20, value: SUM(amont)}",
+    "just text",
+    "{name: d, output: 20, value: SUM(amount), equals: {inputs: SUM(amount)}}",
+    "{name: e, output: 20, unique: order_id, where: amont > 0}",
+    "{name: f, output: 99, value: COUNT(*)}",
+    "{name: g, output: 20, value: COUNT(*), between: [1, 2]}",
+]
+FOUND = [
+    ("EXPR_002", "checks[0].rows"),
+    ("CATALOG_002", "checks[0].on_fail"),
+    ("CATALOG_002", "checks[1].uniqe"),
+    ("CATALOG_002", "checks[2].name"),
+    ("EXPR_002", "checks[2].value"),
+    ("CATALOG_002", "checks[3]"),
+    ("CATALOG_002", "checks[4].equals.inputs"),
+    ("CATALOG_002", "checks[5].unique"),
+    ("EXPR_002", "checks[5].where"),
+    ("CHECK_002", "checks[6].output"),
+]
+
+
+@pytest.mark.parametrize("project", [None, "close"])
+def test_mistakes_in_the_form_of_checks_hide_no_others(tmp_path: Path, project: str | None) -> None:
+    text = PROJECT % (LINES, SUMMARY, "\n    - ".join(FORM_AND_CONTENT))
+    (tmp_path / "catalog.yaml").write_text(CATALOG)
+    (tmp_path / "project.yaml").write_text(text)
+    found = validate_catalog(tmp_path, project=project).problems
+    told = [(problem.code, problem.location.field) for problem in found if problem.location.file == "project.yaml"]
+    assert sorted(told, key=lambda entry: str(entry[1])) == sorted(FOUND, key=lambda entry: entry[1])
+
+
+def test_mistake_in_the_form_of_an_operation_is_told_alone(tmp_path: Path) -> None:
+    text = PROJECT % (LINES.replace("type: output", "typ: output"), SUMMARY, FORM_AND_CONTENT[-2])
+    (tmp_path / "catalog.yaml").write_text(CATALOG)
+    (tmp_path / "project.yaml").write_text(text)
+    found = validate_catalog(tmp_path).problems
+    assert {problem.code for problem in found if problem.location.file == "project.yaml"} == {"CATALOG_002"}

@@ -393,6 +393,25 @@ class RegistryCases:
         assert registry.list_overrides("p") == registry.list_overrides("p", "2026-01")
         assert registry.list_overrides("q") == []
 
+    def test_run_whose_override_was_withdrawn_is_refused(self, registry: Registry) -> None:
+        registry.add_override("p", "2026-01", "balanced", who="ann", reason="known gap")
+        begin(registry, make_start("a", overrides=("balanced",)))
+        registry.withdraw_override("p", "2026-01", "balanced", who="ben")
+        with pytest.raises(PlanError, match="override of check 'balanced' for period 2026-01 was withdrawn by ben"):
+            begin(registry, make_start("a", overrides=("balanced",)))
+        registry.add_override("p", "2026-01", "balanced", who="cid", reason="a new gap")
+        begin(registry, make_start("a", overrides=("balanced",)))
+
+    def test_staged_run_whose_override_was_withdrawn_is_not_published(self, registry: Registry) -> None:
+        registry.add_override("p", "2026-01", "balanced", who="ann", reason="known gap")
+        results = [{"name": "balanced", "status": "overridden"}, {"name": "total", "status": "passed"}]
+        registry.stage_attempt(begin(registry, make_start("a")), {"checks": results})
+        registry.withdraw_override("p", "2026-01", "balanced", who="ben")
+        with pytest.raises(PlanError, match="check 'balanced' for period 2026-01 was withdrawn by ben"):
+            registry.begin_publication(make_start("a"), holder=ELSEWHERE)
+        registry.add_override("p", "2026-01", "balanced", who="cid", reason="a new gap")
+        assert registry.begin_publication(make_start("a"), holder=ELSEWHERE).staged is not None
+
     def test_approvals_are_kept_in_their_order(self, registry: Registry) -> None:
         wanted = Approval("run-a", "refused", "ann", "ben", real_user="svc", claimed_name="ben", host="h", comment="no")
         registry.add_approval(wanted)
