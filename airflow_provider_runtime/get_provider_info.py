@@ -23,6 +23,8 @@ def get_provider_info() -> dict[str, Any]:
                 "python-modules": [
                     "airflow_provider_runtime.operators.resolve",
                     "airflow_provider_runtime.operators.run_project",
+                    "airflow_provider_runtime.operators.approve_run",
+                    "airflow_provider_runtime.operators.publish_run",
                 ],
             }
         ],

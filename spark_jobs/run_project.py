@@ -3,7 +3,8 @@
     spark-submit --py-files spark_jobs.zip run_project.py --snapshot URI --sha256 HEX --attempt TOKEN [--report URI]
 
 With `--keep-until MILLIS` nothing is published: the rows stay staged, as the report says where. With `--publish URI`,
-the address of that report, nothing is computed: what was staged is published.
+the address of that report, nothing is computed: what was staged is published, without Spark where files of this machine
+are only renamed.
 
 Exit status: 0 published or staged, 10 the definition or the snapshot is wrong, 11 the data are, 12 something around it
 failed.
@@ -34,7 +35,7 @@ from spark_jobs.credentials import read_options
 from spark_jobs.errors import JobError, shorten
 from spark_jobs.report import make_error_reports, read_report, write_report
 from spark_jobs.rows.executor import execute
-from spark_jobs.sinks.publish import Publication
+from spark_jobs.sinks.publish import Publication, needs_session
 from spark_jobs.spark.jvm import is_jvm_alive
 from spark_jobs.spark.session import START_SETTINGS, configure_session, require_server
 from spark_jobs.spark.storage import open_storage
@@ -59,7 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         # A local snapshot is read before Spark is started, so that a wrong one fails at once.
         snapshot = read_snapshot(options.snapshot, options.sha256) if is_local(options.snapshot) else None
-        spark = _start_session(snapshot)
+        if snapshot is None or _needs_session(options, snapshot):
+            spark = _start_session(snapshot)
         if snapshot is None:
             snapshot = read_snapshot(options.snapshot, options.sha256, spark)
         report = _run(options, spark, snapshot)
@@ -74,8 +76,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _run(options: argparse.Namespace, spark: SparkSession, snapshot: Snapshot) -> Report:
+def _needs_session(options: argparse.Namespace, snapshot: Snapshot) -> bool:
+    """Tell whether Spark has to start: not where files of this machine are renamed and nothing else."""
+    addresses = (options.publish, options.report)
+    return options.publish is None or not all(map(is_local, filter(None, addresses))) or needs_session(snapshot)
+
+
+def _run(options: argparse.Namespace, spark: SparkSession | None, snapshot: Snapshot) -> Report:
     if options.publish is None:
+        assert spark is not None
         return run_snapshot(
             spark,
             snapshot,
@@ -85,6 +94,7 @@ def _run(options: argparse.Namespace, spark: SparkSession, snapshot: Snapshot) -
             earlier=read_report(options.earlier, spark) if options.earlier else None,
             verify=options.verify,
             keep_until=options.keep_until,
+            compare=CompareRequest() if options.compare else None,
         )
     staged = read_report(options.publish, spark)
     if not staged.is_of(snapshot.sha256, options.attempt):
@@ -188,19 +198,23 @@ def make_failing_rows_uri(report_uri: str) -> str:
 
 
 def publish_staged(
-    spark: SparkSession,
+    spark: SparkSession | None,
     snapshot: Snapshot,
     staged: Report,
     *,
     progress: Progress | None = None,
     before_publish: Callable[[], None] | None = None,
 ) -> Report:
-    """Publish what the attempt of a report has staged; what fails leaves it staged, and can be tried again."""
+    """Publish what the attempt of a report has staged; what fails leaves it staged, and can be tried again.
+
+    Without a session where `needs_session` asks for none.
+    """
     tell = _make_teller(progress)
     started = time.monotonic()
     sinks: Publication | None = None
     try:
-        configure_session(spark)
+        if spark is not None:
+            configure_session(spark)
         sinks = _take_up(spark, snapshot, staged)
         outputs = sinks.publish_staged(staged.outputs, before_publish)
         for output in outputs:
@@ -235,13 +249,14 @@ def _compare(snapshot: Snapshot, sinks: Publication, request: CompareRequest | N
     return compare_outputs(snapshot.plan.outputs, sinks, request)
 
 
-def discard_staged(spark: SparkSession, snapshot: Snapshot, staged: Report) -> None:
+def discard_staged(spark: SparkSession | None, snapshot: Snapshot, staged: Report) -> None:
     """Remove what the attempt of a report has staged, as far as it is still there."""
-    configure_session(spark)
+    if spark is not None:
+        configure_session(spark)
     _take_up(spark, snapshot, staged).discard_staged(staged.outputs)
 
 
-def _take_up(spark: SparkSession, snapshot: Snapshot, staged: Report) -> Publication:
+def _take_up(spark: SparkSession | None, snapshot: Snapshot, staged: Report) -> Publication:
     nonces = {output.staged.nonce for output in staged.outputs if output.staged is not None}
     if staged.status != "staged" or len(nonces) != 1 or not staged.is_of(snapshot.sha256, staged.attempt):
         raise JobError("SNAPSHOT_001", "the report does not tell of rows that this snapshot has staged")
@@ -279,6 +294,11 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--report", metavar="URI", help="where the report is written")
     parser.add_argument(
         "--keep-until", type=int, metavar="MILLIS", help="publish nothing: keep the rows staged until this time"
+    )
+    parser.add_argument(
+        "--compare",
+        action="store_true",
+        help="tell in the report what would change for readers, whatever the project asks",
     )
     parser.add_argument("--publish", metavar="URI", help="publish what the attempt of this report has staged")
     return parser.parse_args(arguments)
@@ -319,8 +339,8 @@ def read_snapshot(uri: str, sha256: str, spark: SparkSession | None = None) -> S
         raise JobError("SNAPSHOT_001", str(failure), hint=failure.hint) from failure
 
 
-def _explain(failure: Exception, snapshot: Snapshot, spark: SparkSession) -> JobError:
-    if not is_jvm_alive(spark):
+def _explain(failure: Exception, snapshot: Snapshot, spark: SparkSession | None) -> JobError:
+    if spark is not None and not is_jvm_alive(spark):
         hint = "it was killed, or ran out of memory: see the log of the driver, then run it again"
         return JobError("INFRA_001", "the Java process of the Spark driver has ended", hint=hint)
     try:

@@ -133,7 +133,8 @@ def stage_and_compare(
     record = registry.find_run(snapshot.run_id)
     assert record is not None
     found = (record.report or {}).get("comparison")
-    runner.discard(snapshot, record, find_user(), "it was made for a comparison")
+    registry.discard_staged(record.run_id, who=find_user(), reason="it was made for a comparison")
+    runner.remove_staged(snapshot, record)
     return read_document(Comparison, found)
 
 

@@ -35,15 +35,14 @@ def command(
     from airflow_provider_runtime.cli.local_run import LocalRunner
     from airflow_provider_runtime.cli.people import find_person
     from airflow_provider_runtime.cli.staged_runs import open_staged_run
-    from airflow_provider_runtime.core.runs.approval import record_decision
+    from airflow_provider_runtime.core.runs.approval import refuse_run
 
     with open_staged_run(run_id, registry, catalog) as found:
         person = find_person(claimed_name)
         runner = LocalRunner(found.registry, lambda: start_session(master, dict(conf)), print_progress)
         try:
-            record = runner.discard(found.snapshot, found.record, person.name, comment or "no reason was given")
+            record = refuse_run(found.registry, found.record, person, comment)
+            runner.remove_staged(found.snapshot, found.record)
         finally:
             runner.stop()
-        if found.snapshot.plan.settings.publication.needs_approval:
-            record_decision(found.registry, record, person, "refused", comment)
     click.echo(f"{record.project_name}, period {record.period}: what run {record.run_id} has staged is discarded")

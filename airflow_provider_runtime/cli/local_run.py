@@ -112,15 +112,21 @@ class LocalRunner:
         assert attempt.staged is not None
         return self._finish(execution, PublishJob(self, execution, read_document(Report, attempt.staged.report)))
 
-    def discard(self, snapshot: Snapshot, record: RunRecord, who: str, reason: str) -> RunRecord:
-        """Give up what the run of a snapshot has staged."""
+    def remove_staged(self, snapshot: Snapshot, record: RunRecord) -> None:
+        """Remove what the run of a snapshot has staged, when nobody can publish it any more.
+
+        Rows that cannot be removed now go with the period's next run.
+        """
         from spark_jobs.run_project import discard_staged
 
-        discarded = self.registry.discard_staged(record.run_id, who=who, reason=reason)
         _fill_credentials(snapshot.plan)
-        # From here on nobody can publish it: rows that cannot be removed now go with the period's next run.
-        discard_staged(self.spark, snapshot, read_document(Report, record.report))
-        return discarded
+        discard_staged(self.find_session(snapshot), snapshot, read_document(Report, record.report))
+
+    def find_session(self, snapshot: Snapshot) -> SparkSession | None:
+        """Return the session where handling what is staged needs one."""
+        from spark_jobs.sinks.publish import needs_session
+
+        return self.spark if needs_session(snapshot) else None
 
     def compare_staged(self, snapshot: Snapshot, record: RunRecord, request: CompareRequest) -> Comparison:
         """Return what would change if what a run has staged were published."""
@@ -225,7 +231,7 @@ class PublishJob(LocalJob):
         snapshot = self.execution.snapshot
         _fill_credentials(snapshot.plan)
         return publish_staged(
-            self.runner.spark,
+            self.runner.find_session(snapshot),
             snapshot,
             self.staged,
             progress=self.runner.progress,

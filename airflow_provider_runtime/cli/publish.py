@@ -44,7 +44,7 @@ def command(
     from airflow_provider_runtime.cli.run_summary import print_result
     from airflow_provider_runtime.cli.staged_runs import open_staged_run
     from airflow_provider_runtime.core.errors import RuntimeProviderError
-    from airflow_provider_runtime.core.runs.approval import check_approver, record_decision
+    from airflow_provider_runtime.core.runs.approval import approve_run, check_approver, require_comment
 
     if report is not None:
         prepare_report(report)
@@ -53,9 +53,11 @@ def command(
         person = find_person(claimed_name)
         runner = LocalRunner(found.registry, lambda: start_session(master, dict(conf)), print_progress, allow_closed)
         try:
-            check_approver(settings, found.record, person, comment)
             if settings.needs_approval:
-                record_decision(found.registry, found.record, person, "approved", comment)
+                check_approver(settings, found.record, person)
+                require_comment(found.record, comment)
+                if found.record.staged_until is not None:
+                    approve_run(found.registry, settings, found.record, person, comment)
             result = runner.publish(found.snapshot, found.snapshot_uri)
         except RuntimeProviderError as error:
             result = make_failed_result(found.record.period, error, found.snapshot)

@@ -34,7 +34,7 @@ from airflow_provider_runtime.hooks.runtime import SECTION, find_home
 from airflow_provider_runtime.timetables.calendar_codec import decode_calendar
 
 log = logging.getLogger(__name__)
-_CACHE_FORMAT = 3
+_CACHE_FORMAT = 4
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date, datetime, time
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
@@ -23,7 +24,11 @@ from airflow_provider_runtime.core.model.project import UPSTREAM
 from airflow_provider_runtime.core.rendering import render_problems
 from airflow_provider_runtime.core.suggest import suggest
 from airflow_provider_runtime.dag_factory.catalog_outline import CatalogOutline, read_catalog_outline
-from airflow_provider_runtime.dag_factory.documentation import make_documentation, make_run_documentation
+from airflow_provider_runtime.dag_factory.documentation import (
+    make_approval_documentation,
+    make_documentation,
+    make_run_documentation,
+)
 from airflow_provider_runtime.dag_factory.import_errors import report_import_errors
 from airflow_provider_runtime.dag_factory.outline import ProjectOutline
 from airflow_provider_runtime.dag_factory.schedules import (
@@ -32,17 +37,31 @@ from airflow_provider_runtime.dag_factory.schedules import (
     make_schedule,
 )
 from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID
+from airflow_provider_runtime.operators.publish_run import PublishRunOperator
 from airflow_provider_runtime.operators.resolve import ResolveOperator
 from airflow_provider_runtime.operators.run_project import RunProjectOperator
 from airflow_provider_runtime.timetables.assets import make_asset
+
+if TYPE_CHECKING:
+    from airflow_provider_runtime.operators.approve_run import ApproveRunOperator
 
 CatalogPath = str | os.PathLike[str]
 _PACKAGE = str(Path(__file__).resolve().parent)
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
+@dataclass(frozen=True)
+class ProjectTasks:
+    """The tasks of a project; the last two where its publication needs an approval."""
+
+    resolve: ResolveOperator
+    run: RunProjectOperator
+    approve: ApproveRunOperator | None = None
+    publish: PublishRunOperator | None = None
+
+
 class ProjectTaskGroup(TaskGroup):
-    """The two tasks of a project inside a DAG that you write: `.resolve` and `.run`."""
+    """The tasks of a project inside a DAG that you write: `.resolve`, `.run`, and `.approve` and `.publish` or None."""
 
     def __init__(
         self,
@@ -60,9 +79,11 @@ class ProjectTaskGroup(TaskGroup):
             found = read_catalog_outline(root, project).get_project(project)
         super().__init__(group_id=group_id or make_dag_id(found.name).replace(".", "_"), **kwargs)
         with self:
-            self.resolve, self.run = make_tasks(
+            tasks = make_tasks(
                 found, root, runtime_conn_id=runtime_conn_id, resolve_args=resolve_args, run_args=run_args
             )
+        self.resolve, self.run = tasks.resolve, tasks.run
+        self.approve, self.publish = tasks.approve, tasks.publish
 
 
 def project_dag(
@@ -82,7 +103,7 @@ def project_dag(
     :param catalog: catalog folder; a relative one is looked for beside the DAG file
     :param deadline_callback: import path of the coroutine that is called when a run is late
     :param resolve_args: further arguments of ResolveOperator
-    :param run_args: further arguments of RunProjectOperator
+    :param run_args: further arguments of RunProjectOperator, and of PublishRunOperator where there is one
     """
     options = _TaskOptions(runtime_conn_id, resolve_args, run_args, deadline_callback)
     with _shown_in_full():
@@ -189,8 +210,8 @@ def make_tasks(
     runtime_conn_id: str = DEFAULT_CONN_ID,
     resolve_args: Mapping[str, Any] | None = None,
     run_args: Mapping[str, Any] | None = None,
-) -> tuple[ResolveOperator, RunProjectOperator]:
-    """Make the tasks `resolve` and `run` of a project in the DAG at hand."""
+) -> ProjectTasks:
+    """Make the tasks of a project in the DAG at hand: `approve` and `publish` too where an approval is required."""
     settings = project.settings
     shared = _make_shared_arguments(project)
     spark = _check_spark_arguments(project)
@@ -204,17 +225,37 @@ def make_tasks(
         "requires_previous_period": settings.requires_previous_period,
         "deploy_mode": spark.get("deploy_mode"),
     }
-    run_arguments: dict[str, Any] = {
-        "task_id": "run",
+    resolve = ResolveOperator(**{**shared, **resolve_arguments, **(resolve_args or {})})
+    job: dict[str, Any] = {
+        **shared,
         "runtime_conn_id": runtime_conn_id,
         "name": f"{project.name} {{{{ run_id }}}}",
-        "outlets": [make_asset(name) for name in project.registered],
-        "doc_md": make_run_documentation(project),
+        **spark,
+        "snapshot": resolve.output,
+        **(run_args or {}),
     }
-    resolve = ResolveOperator(**{**shared, **resolve_arguments, **(resolve_args or {})})
-    run = RunProjectOperator(**{**shared, **run_arguments, **spark, "snapshot": resolve.output, **(run_args or {})})
-    resolve >> run
-    return resolve, run
+    # Datasets are registered by the task that publishes.
+    outlets = [make_asset(name) for name in project.registered]
+    documentation = make_run_documentation(project)
+    if not project.approvers:
+        run = RunProjectOperator(**{"task_id": "run", "doc_md": documentation, "outlets": outlets, **job})
+        resolve >> run
+        return ProjectTasks(resolve, run)
+    run = RunProjectOperator(**{**job, "task_id": "run", "doc_md": documentation, "outlets": []})
+    # Imported here: few projects ask a person, and every DAG file would pay for it.
+    from airflow_provider_runtime.operators.approve_run import ApproveRunOperator
+
+    approve = ApproveRunOperator(
+        **shared,
+        task_id="approve",
+        runtime_conn_id=runtime_conn_id,
+        snapshot=resolve.output,
+        subject=f"Publish {project.name}?",
+        doc_md=make_approval_documentation(project),
+    )
+    publish = PublishRunOperator(**{"outlets": outlets, **job, "task_id": "publish"})
+    resolve >> run >> approve >> publish
+    return ProjectTasks(resolve, run, approve, publish)
 
 
 def _check_spark_arguments(project: ProjectOutline) -> dict[str, Any]:

@@ -18,15 +18,24 @@ def make_documentation(project: ProjectOutline) -> str:
     ]
     if project.checks:
         lines += ["", make_checks_table(project)]
+    if project.approvers:
+        lines += ["", make_approval_documentation(project)]
     return "\n".join(lines)
 
 
 def make_run_documentation(project: ProjectOutline) -> str:
     """Return the Markdown of the page of the task `run`."""
     checks = f"\n\n{make_checks_table(project)}" if project.checks else ""
+    end = "stages the outputs for an approval" if project.approvers else "publishes the outputs together"
+    return f"One Spark job does these operations, and {end}:\n\n{make_operations_table(project)}{checks}"
+
+
+def make_approval_documentation(project: ProjectOutline) -> str:
+    """Return the Markdown of the page of the task `approve`."""
+    names = ", ".join(f"`{_escape(name)}`" for name in project.approvers)
     return (
-        "One Spark job does these operations, and publishes the outputs together:"
-        f"\n\n{make_operations_table(project)}{checks}"
+        f"One of {names} decides whether what was staged is published, but not who ran it. The request shows what would"
+        " change for readers, and what came of the checks. The answer is kept in the registry; a refusal discards."
     )
 
 

@@ -79,6 +79,8 @@ class ProjectOutline:
     lines: dict[str, int]
     """The line of the project, by the empty text, and of the parts that a DAG may not agree with."""
     checks: tuple[CheckOutline, ...] = ()
+    approvers: tuple[str, ...] = ()
+    """Who decides whether a run is published; nobody: it is published when it succeeds."""
 
     @cached_property
     def settings(self) -> AirflowSettings:
@@ -167,6 +169,7 @@ def _outline_project(definition: Definition[Project]) -> ProjectOutline:
         file=definition.file,
         lines={"": lines.pop("id"), **lines},
         checks=tuple(_outline_check(check) for check in project.checks),
+        approvers=project.publication.by if project.publication.approval is not None else (),
     )
 
 
@@ -243,4 +246,5 @@ def _load_project(data: Mapping[str, Any]) -> ProjectOutline:
     operations: Iterable[Mapping[str, Any]] = data["operations"]
     loaded = tuple(OperationOutline(**{**entry, "reads": tuple(entry["reads"])}) for entry in operations)
     checks = tuple(CheckOutline(**entry) for entry in data["checks"])
-    return ProjectOutline(**{**data, "operations": loaded, "checks": checks, "reads": tuple(data["reads"])})
+    lists = {name: tuple(data[name]) for name in ("reads", "approvers")}
+    return ProjectOutline(**{**data, **lists, "operations": loaded, "checks": checks})

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 
+from spark_jobs.contract.addresses import is_local
 from spark_jobs.contract.plan import OutputOperation
 from spark_jobs.contract.report import OutputReport
 from spark_jobs.errors import JobError
@@ -35,19 +36,30 @@ if TYPE_CHECKING:
 _OUTPUTS: dict[str, type[Output]] = {"files": FileOutput, "jdbc": JdbcTableOutput, "table": TableOutput}
 
 
+def needs_session(snapshot: Snapshot) -> bool:
+    """Tell whether publishing or discarding what is staged takes Spark: files of this machine are only renamed."""
+    return any(
+        output.destination.kind == "jdbc"
+        or not is_local(output.destination.uri)
+        or (output.slice is not None and (output.destination.kind == "table" or not is_local(output.slice.uri_prefix)))
+        for output in snapshot.plan.outputs
+    )
+
+
 class Publication:
     """The outputs of one attempt, from the first claim to the last swap."""
 
     def __init__(
         self,
-        spark: SparkSession,
+        spark: SparkSession | None,
         snapshot: Snapshot,
         attempt: int,
         nonce: str | None = None,
         *,
         reads_staged: bool = False,
     ) -> None:
-        self._spark = spark
+        # Without a session only what was staged can be handled, where `needs_session` says so.
+        self._spark: SparkSession = spark  # type: ignore[assignment]
         self._snapshot = snapshot
         self._reads_staged = reads_staged or snapshot.plan.settings.publication.compare
         self._attempt = Attempt(

@@ -31,9 +31,12 @@ outputs = [
       if op.get("slice") else None}}
     for op in snapshot["plan"]["operations"] if op["type"] == "output"
 ]
+keeps = "--keep-until" in arguments
+if keeps:
+    outputs = [{{**output, "slice": None, "staged": {{"nonce": "abc"}}}} for output in outputs]
 report = {{"report_version": 1, "snapshot_sha256": value("--sha256"), "attempt": int(value("--attempt")),
           "run_id": snapshot["run_id"],
-          "status": "failed" if error else "staged" if "--keep-until" in arguments else "succeeded",
+          "status": "failed" if error else "staged" if keeps else "succeeded",
           "period": snapshot["period"]["identifier"], "operations": [], "outputs": [] if error else outputs,
           "timings": {{}}, "rows_in": 3, "error": error}}
 target = pathlib.Path(value("--report").removeprefix("file://"))
@@ -86,12 +89,19 @@ class FakeTask:
     store: FakeStore = field(default_factory=FakeStore)
     events: dict[Any, FakeEvent] = field(default_factory=lambda: defaultdict(FakeEvent))
     first_reschedule: Any = None
+    triggered_by: str | None = None
 
     def context(self, task_id: str = "run") -> Any:
-        run = SimpleNamespace(run_id="manual__1", clear_number=self.clear_number, partition_key=self.partition_key)
+        run = SimpleNamespace(
+            run_id="manual__1",
+            clear_number=self.clear_number,
+            partition_key=self.partition_key,
+            triggering_user_name=self.triggered_by,
+        )
         instance = SimpleNamespace(
             dag_id="close",
             task_id=task_id,
+            id="00000000-0000-0000-0000-000000000001",
             map_index=-1,
             stats_tags={},
             xcom_pull=lambda task_ids: self.xcom.get(task_ids),
@@ -100,6 +110,7 @@ class FakeTask:
         return {
             "dag_run": run,
             "ti": instance,
+            "task_instance": instance,
             "partition_key": self.partition_key,
             "params": self.params,
             "logical_date": self.logical_date,

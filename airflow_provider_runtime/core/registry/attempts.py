@@ -288,6 +288,7 @@ def _make_run(start: RunStart, run: RunRecord | None, token: int, number: int, n
         snapshot_uri=start.snapshot_uri or (run.snapshot_uri if run else None),
         invocation=start.invocation,
         who=start.who,
+        basis=start.basis,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from airflow_provider_runtime.core.errors import LeaseError, PlanError, Problem, RuntimeProviderError
+from airflow_provider_runtime.core.errors import ApprovalError, LeaseError, PlanError, Problem, RuntimeProviderError
 from airflow_provider_runtime.core.registry.attempts import (
     check_overrides,
     check_period,
@@ -45,6 +45,8 @@ def begin_publication(
     if run.staged_until < to_datetime(now):
         message = f"what run {run.run_id} has staged was kept until {run.staged_until:%Y-%m-%d %H:%M} UTC"
         raise PlanError(Problem("PLAN_001", message, "run it again"))
+    if start.needs_approval:
+        _check_approval(store, run)
     store.put_run(replace(run, status="running", finished_at=None, error=None))
     store.put_lease(lengthen_lease(replace(lease, holder=holder, state="held"), now, lease_seconds))
     return make_attempt(start, run.token, run.attempt, holder, lease_seconds, staged=run)
@@ -112,7 +114,8 @@ def add_approval(store: Store, approval: Approval) -> Approval:
     """Keep a decision on a staged run."""
     # The time is the key beside the run: two decisions in one millisecond are two decisions.
     latest = [round(item.at.timestamp() * 1000) for item in store.list_approvals(approval.run_id) if item.at]
-    kept = replace(approval, at=to_datetime(max([store.now_millis(), *(millis + 1 for millis in latest)])))
+    moment = store.now_millis() if approval.at is None else round(approval.at.timestamp() * 1000)
+    kept = replace(approval, at=to_datetime(max([moment, *(millis + 1 for millis in latest)])))
     store.add_approval(kept)
     return kept
 
@@ -121,6 +124,15 @@ def _list_overridden(run: RunRecord) -> list[str]:
     """Return the checks of a staged run that failed and that an override has let pass."""
     results = (run.report or {}).get("checks") or ()
     return [str(result.get("name")) for result in results if result.get("status") == "overridden"]
+
+
+def _check_approval(store: Store, run: RunRecord) -> None:
+    """Raise APPROVAL_001 unless the last decision on what this attempt has staged is an approval."""
+    decisions = [found for found in store.list_approvals(run.run_id) if found.token == run.token]
+    if not decisions or decisions[-1].decision != "approved":
+        message = f"nobody has approved what run {run.run_id} has staged for period {run.period}"
+        hint = "an approver answers in Airflow, or calls `airflow-runtime publish`"
+        raise ApprovalError(Problem("APPROVAL_001", message, hint))
 
 
 def _check_base(store: Store, run: RunRecord) -> None:

@@ -44,6 +44,10 @@ class RunStart:
     """Who asked for the run: the preparer of what it stages."""
     overrides: tuple[str, ...] = ()
     """The checks that the snapshot lets fail."""
+    basis: Mapping[str, Any] | None = None
+    """What decides its rows beside definitions and data: the period's days, and where tables were found."""
+    needs_approval: bool = False
+    """Whether what it stages is published only when somebody has approved it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,8 @@ class RunRecord:
     """Set while what the run has staged is kept for a decision, and while that is being published."""
     base_publication: int | None = None
     """Number of the period's last publication when it was staged: 0 for none."""
+    basis: Mapping[str, Any] | None = None
+    """What decides its rows beside definitions and data; of a run of an older package None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +268,8 @@ class Approval:
     real_user: str = ""
     host: str = ""
     comment: str = ""
+    token: int = 0
+    """The attempt whose rows were decided on; 0 in what an older package has written."""
     at: datetime | None = None
 
 
@@ -314,7 +322,8 @@ class Registry(Protocol):
         """Take the lease again for a staged run, with the token that staged it.
 
         RUN_001 while somebody publishes it, RUN_002 after a newer attempt, PLAN_001 when the period was published
-        since, PERIOD_002 when it was closed or locked. `published` is set when it was published already.
+        since, PERIOD_002 when it was closed or locked, APPROVAL_001 when an approval of these rows is needed and is not
+        there. `published` is set when it was published already.
         """
 
     def discard_staged(self, key: str, *, who: str, reason: str) -> RunRecord:
@@ -340,7 +349,7 @@ class Registry(Protocol):
         """List permissions in the order in which they were given, withdrawn ones too."""
 
     def add_approval(self, approval: Approval) -> Approval:
-        """Keep a decision on a staged run, with the registry's time."""
+        """Keep a decision on a staged run, with the registry's time unless it has one."""
 
     def list_approvals(self, run_id: str) -> list[Approval]:
         """List the decisions on a run in their order."""

@@ -28,7 +28,7 @@ CLOCKS = {
     "postgresql": "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
 }
 RUN_TIMES = ("started_at", "finished_at", "published_at", "staged_until")
-RUN_DOCUMENTS = ("report", "error")
+RUN_DOCUMENTS = ("report", "error", "basis")
 
 
 class SqlStore:

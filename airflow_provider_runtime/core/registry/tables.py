@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, MetaData, String, Table, Text
 
-REVISIONS = ("0001", "0002", "0003")
+REVISIONS = ("0001", "0002", "0003", "0004")
 """Known states of the schema, the latest last."""
 VERSION_TABLE = "runtime_schema_version"
 
@@ -44,6 +44,7 @@ runs = Table(
     Column("who", Text, nullable=False),
     Column("staged_until", BigInteger),
     Column("base_publication", Integer),
+    Column("basis", Text),
     Index("runtime_runs_by_id", "run_id"),
     Index("runtime_runs_by_period", "project_id", "period"),
     Index("runtime_runs_by_start", "started_at"),
@@ -166,6 +167,7 @@ approvals = Table(
     Column("real_user", Text, nullable=False),
     Column("host", Text, nullable=False),
     Column("comment", Text, nullable=False),
+    Column("token", BigInteger, nullable=False),
 )
 releases = Table(
     "runtime_releases",

@@ -114,7 +114,7 @@ class TransactionalRegistry:
         return self._read(lambda store: store.list_overrides(project_id, period))
 
     def add_approval(self, approval: Approval) -> Approval:
-        """Keep a decision on a staged run, with the registry's time."""
+        """Keep a decision on a staged run, with the registry's time unless it has one."""
         return self._write(lambda store: decisions.add_approval(store, approval))
 
     def list_approvals(self, run_id: str) -> list[Approval]:

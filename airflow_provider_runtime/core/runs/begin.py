@@ -52,4 +52,5 @@ def make_start(
         lies_in=settings.enclosing_periods,
         who=who,
         overrides=tuple(override.check for override in snapshot.overrides),
+        needs_approval=settings.publication.needs_approval,
     )

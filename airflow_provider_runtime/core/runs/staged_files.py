@@ -1,0 +1,27 @@
+"""The files of this machine that a run has staged, for those who discard them without Spark."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from airflow_provider_runtime.core.registry.ports import RunRecord
+from spark_jobs.contract.addresses import find_local_path
+from spark_jobs.contract.documents import DocumentError, read_document
+from spark_jobs.contract.report import Report
+
+
+def remove_staged_files(run: RunRecord) -> None:
+    """Remove what a run has staged here; what stands elsewhere goes with the next run of the period."""
+    try:
+        report = read_document(Report, run.report)
+    except DocumentError:
+        return
+    for output in report.outputs:
+        if output.staged is None or output.staged.uri is None:
+            continue
+        place = find_local_path(output.staged.uri)
+        own = f"{run.token:020d}-{output.staged.nonce}"
+        # Only folders of this very attempt: a report is a file that others may have written to.
+        if place is not None and any(name.startswith(own) for name in Path(place).parts[-2:]):
+            shutil.rmtree(place, ignore_errors=True)

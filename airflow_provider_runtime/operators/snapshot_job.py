@@ -1,0 +1,230 @@
+"""What running and publishing a snapshot have in common: its execution, the job's report, and who is told of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_runtime.core.errors import (
+    InfrastructureError,
+    Problem,
+    SnapshotError,
+)
+from airflow_provider_runtime.core.rendering import escape_control
+from airflow_provider_runtime.failures import translate_errors
+from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID, RuntimeHook
+from airflow_provider_runtime.operators.links import ReportLink, SnapshotLink, SparkUiLink
+from airflow_provider_runtime.operators.pins import read_pins
+from airflow_provider_runtime.operators.spark_job import SparkJobOperator, explain_submit_failure
+from airflow_provider_runtime.timetables.assets import make_asset_uri
+from spark_jobs.contract.checks import count_statuses, describe_result
+from spark_jobs.contract.report import Report
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_provider_runtime.core.registry.ports import Registration
+    from airflow_provider_runtime.core.runs.execution import Execution
+
+
+class SnapshotJobOperator(SparkJobOperator):
+    """Does one half of a snapshot's execution, or both, with one Spark job.
+
+    All arguments of SparkSubmitOperator are passed through. The task succeeds only with a report of this snapshot and
+    attempt; it then registers the slices of registered outputs and emits an event of each dataset's asset with the
+    period as the partition key.
+    """
+
+    template_fields: Sequence[str] = (*SparkJobOperator.template_fields, "snapshot", "runtime_conn_id")
+    operator_extra_links = (SnapshotLink(), ReportLink(), SparkUiLink())
+
+    def __init__(
+        self,
+        *,
+        snapshot: Any = None,
+        runtime_conn_id: str = DEFAULT_CONN_ID,
+        retries: int = 2,
+        retry_exponential_backoff: float | bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(retries=retries, retry_exponential_backoff=retry_exponential_backoff, **kwargs)
+        self.snapshot = snapshot
+        self.runtime_conn_id = runtime_conn_id
+        self.snapshot_uri: str | None = None
+        self.report_uri: str | None = None
+        self._execution: Execution | None = None
+        self._runtime: RuntimeHook | None = None
+
+    def execute(self, context: Context) -> Any:
+        """Run the job and return a short report."""
+        with translate_errors():
+            return self._run(context)
+
+    def _run(self, context: Context) -> dict[str, Any]:
+        self._runtime = RuntimeHook(self.runtime_conn_id)
+        execution = self._execution = self._prepare(context, self._runtime)
+        try:
+            registrations = self.carry_out(context, execution)
+            return self._conclude(context, execution, registrations)
+        finally:
+            execution.registry.close()
+
+    def carry_out(self, context: Context, execution: Execution) -> Sequence[Registration]:
+        """Do what the task is for; the execution has a report afterwards."""
+        raise NotImplementedError
+
+    def _prepare(self, context: Context, hook: RuntimeHook) -> Execution:
+        from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
+        from airflow_provider_runtime.core.runs.execution import Execution
+        from airflow_provider_runtime.hooks.credentials import read_properties
+
+        pins = read_pins(self, context, self.snapshot)
+        self.snapshot_uri, digest = pins.snapshot_uri, pins.snapshot_sha256
+        snapshot = read_snapshot(self.snapshot_uri, digest, hook.storage)
+        run, task_instance = context["dag_run"], context["ti"]
+        clears = getattr(run, "clear_number", 0) or 0
+        place = (task_instance.dag_id, task_instance.task_id, run.run_id, task_instance.map_index, clears)
+        self.prepare_job(snapshot.plan.list_credential_refs(), f"{clears}:{digest[:12]}")
+        return Execution(
+            registry=hook.open_registry(),
+            snapshot=snapshot,
+            snapshot_uri=self.snapshot_uri,
+            invocation="/".join(str(part) for part in place),
+            who=find_preparer(context, self.owner),
+            durable=self.is_durable,
+            read_properties=read_properties,
+        )
+
+    # The job
+
+    def follow_job(self, context: Context) -> Report:
+        """Submit the job, or follow the one that was taken up, and return its report."""
+        try:
+            super().execute(context)
+        except Exception as error:
+            report = self._find_report_of_failure()
+            if report is not None and report.failed:
+                # The job knows more of its failure than an exit status tells.
+                return report
+            explained = explain_submit_failure(error)
+            if explained is error:
+                raise
+            raise explained from None
+        report = self._find_report()
+        if report is None:
+            message = f"the Spark job ended without a report of this attempt at {self.report_uri}"
+            hint = "see the job's log above; the report's address must be writable for the driver"
+            raise InfrastructureError(Problem("INFRA_001", message, hint))
+        return report
+
+    def _find_report(self) -> Report | None:
+        """Return the report of this attempt, or None."""
+        from airflow_provider_runtime.core.runs.report import read_report
+
+        assert self._runtime is not None
+        assert self._execution is not None
+        content = self._runtime.storage.find_bytes(str(self.report_uri))
+        if content is None:
+            return None
+        try:
+            report = read_report(content)
+        except SnapshotError as error:
+            self.log.warning("%s: %s", self.report_uri, error)
+            return None
+        return report if report.is_of(self._execution.snapshot.sha256, self._execution.attempt.token) else None
+
+    def _find_report_of_failure(self) -> Report | None:
+        """Return the report, or None also where it cannot be read: what failed before matters more."""
+        try:
+            return self._find_report()
+        except Exception:
+            self.log.exception("the report at %s cannot be read", self.report_uri)
+            return None
+
+    def log_checks(self, report: Report) -> None:
+        """Tell what came of the checks."""
+        for result in report.checks:
+            level = logging.INFO if result.status in ("passed", "recorded", "no_baseline") else logging.WARNING
+            self.log.log(level, "%s", escape_control(describe_result(result)))
+            if result.failing_rows_uri is not None:
+                self.log.log(level, "failing rows: %s", escape_control(result.failing_rows_uri))
+
+    # What follows a success
+
+    def _conclude(
+        self, context: Context, execution: Execution, registrations: Sequence[Registration]
+    ) -> dict[str, Any]:
+        from airflow_provider_runtime.core.runs.report import public_report
+
+        assert execution.report is not None
+        self._emit_events(context, execution, registrations)
+        for output in execution.report.outputs:
+            aim = "staged for" if execution.report.status == "staged" else "to"
+            place = escape_control(output.destination)
+            self.log.info("output %s: %s rows %s %s", output.seq, output.rows, aim, place)
+        keys = ("seq", "rows", "registered_dataset", "registered_version")
+        outputs = public_report(execution.report, registrations)["outputs"]
+        return {
+            "run_id": execution.snapshot.run_id,
+            "status": execution.report.status,
+            "period": execution.snapshot.period.identifier,
+            "report_uri": self.report_uri,
+            "outputs": [{key: output[key] for key in keys} for output in outputs],
+            **({"checks": count_statuses(execution.report.checks)} if execution.report.checks else {}),
+        }
+
+    def _emit_events(self, context: Context, execution: Execution, registrations: Sequence[Registration]) -> None:
+        """Give each registered dataset's event the period as its key, and what it is about as its extra."""
+        by_uri = {make_asset_uri(entry.dataset_name): entry for entry in registrations}
+        for outlet in self.outlets:
+            entry = by_uri.get(getattr(outlet, "uri", ""))
+            if entry is None:
+                continue
+            event = context["outlet_events"][outlet]
+            event.add_partitions(execution.snapshot.period.identifier)
+            event.extra.update(
+                {
+                    "period": execution.snapshot.period.identifier,
+                    "version": entry.version,
+                    "rows": entry.rows,
+                    "snapshot_sha256": execution.snapshot.sha256,
+                    "run_id": execution.snapshot.run_id,
+                }
+            )
+
+    def get_openlineage_facets_on_failure(self, task_instance: Any) -> Any:
+        """Tell OpenLineage the same of a run that failed, of which a check may be the reason."""
+        return self.get_openlineage_facets_on_complete(task_instance)
+
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> Any:
+        """Tell OpenLineage what was read and written, with schemas, column lineage and row counts."""
+        del task_instance
+        if self._execution is None:
+            return None
+        from airflow_provider_runtime.operators.lineage import make_operator_lineage
+
+        return make_operator_lineage(self._execution.snapshot.plan, self._execution.report)
+
+
+class SubmittedRun:
+    """The Spark job of an execution, submitted to a cluster or as a process of its own."""
+
+    def __init__(self, operator: SnapshotJobOperator, context: Context) -> None:
+        self._operator = operator
+        self._context = context
+
+    def run(self) -> Report:
+        """Submit the job, or follow the one that was taken up, and return its report."""
+        report = self._operator.follow_job(self._context)
+        self._operator.log_checks(report)
+        return report
+
+    def stop(self) -> None:
+        """Stop the job."""
+        self._operator.on_kill()
+
+
+def find_preparer(context: Context, owner: str) -> str:
+    """Return who triggered, or backfilled, the DAG run; of one that nobody did the DAG's owner."""
+    return str(getattr(context["dag_run"], "triggering_user_name", None) or owner)
