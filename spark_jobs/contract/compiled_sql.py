@@ -165,6 +165,7 @@ def _list_sql(plan: Plan) -> Iterator[str]:
             yield operation.where
         for join in operation.joins:
             yield join.condition
+            yield from join.alternatives
             for equality in join.equalities:
                 yield equality.row
                 yield equality.alias

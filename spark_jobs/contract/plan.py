@@ -151,6 +151,22 @@ class Join:
     """Whether the report tells how many touched rows have a match: of joins, and not of lookups."""
     required: bool = False
     """Whether a touched row without a match fails the run."""
+    alternatives: tuple[str, ...] = ()
+    """For a condition without such equalities: conditions that have one each, and of which one is TRUE where it is."""
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """Conditions to look for a match with, each for what the earlier ones do not find."""
+        conditions = self.alternatives or (self.condition,)
+        return tuple(
+            " AND ".join([f"({condition})", *(f"NOT coalesce({earlier}, FALSE)" for earlier in conditions[:index])])
+            for index, condition in enumerate(conditions)
+        )
+
+    @property
+    def is_hashed(self) -> bool:
+        """Whether matches are found by equal values."""
+        return bool(self.equalities or self.alternatives)
 
     @property
     def match_columns(self) -> tuple[str, ...]:

@@ -421,7 +421,7 @@ class Execution:
         return self._sides[id(loaded)]
 
     def _choose_strategy(self, join: Join, side: JoinSide) -> JoinSide:
-        if side.strategy is not None or not join.equalities:
+        if side.strategy is not None or not join.is_hashed:
             return side
         columns = join.match_columns
         if (side.view, columns) not in self._strategies:

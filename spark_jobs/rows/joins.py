@@ -94,25 +94,44 @@ def flag_matches(rows: TouchedRows, operation: Operation) -> dict[str, str]:
     return flags | ({MATCHED: " OR ".join(lookups)} if lookups else {})
 
 
-def build_subquery(join: Join, side: JoinSide, *conditions: str) -> str:
-    """Return the scalar subquery of a join's match as a struct, with more conditions beside the join's own."""
-    match = _build_struct([f"`@@{join.alias}`.{quote_name(name)} AS {quote_name(name)}" for name in join.columns])
-    return f"CASE WHEN {BARRIER} THEN (SELECT {_hint(join, side)}{match} {_from_where(join, side, conditions)}) END"
+def _look_up(join: Join, side: JoinSide, *conditions: str) -> list[str]:
+    """Return columns with the match as a struct, one for each way to find it."""
+    fields = [f"`@@{join.alias}`.{quote_name(name)} AS {quote_name(name)}" for name in join.columns]
+    found = [
+        f"SELECT {_hint(join, side)}{_build_struct(fields)} {source}" for source in _list_ways(join, side, conditions)
+    ]
+    names = _name_ways(join)
+    return [f"CASE WHEN {BARRIER} THEN ({sql}) END AS {name}" for sql, name in zip(found, names, strict=True)]
 
 
-def build_exists(join: Join, side: JoinSide, *conditions: str) -> str:
+def _take_match(join: Join) -> str:
+    """Return SQL of the one match that one of the ways has found."""
+    names = _name_ways(join)
+    count = " + ".join(f"CAST({name} IS NOT NULL AS int)" for name in names)
+    return f"CASE WHEN {count} > 1 THEN {_fail_for_two(join)} ELSE coalesce({', '.join(names)}) END"
+
+
+def _name_ways(join: Join) -> list[str]:
+    name, ways = name_alias(join.alias), len(join.ways)
+    return [quote_name(name)] if ways == 1 else [quote_name(f"{name}@{way}") for way in range(ways)]
+
+
+def _fail_for_two(join: Join) -> str:
+    return raise_sql("JOIN_010", "''", mark=join.mark)
+
+
+def _build_exists(join: Join, side: JoinSide, *conditions: str) -> str:
     """Return SQL that tells whether a row has a match for which the conditions hold too."""
-    return f"EXISTS (SELECT {_hint(join, side)}1 {_from_where(join, side, conditions)})"
+    return " OR ".join(f"EXISTS (SELECT {_hint(join, side)}1 {way})" for way in _list_ways(join, side, conditions))
 
 
 def _hint(join: Join, side: JoinSide) -> str:
-    return f"/*+ {side.strategy}(`{RIGHT}`) */ " if side.strategy and join.equalities else ""
+    return f"/*+ {side.strategy}(`{RIGHT}`) */ " if side.strategy and join.is_hashed else ""
 
 
-def _from_where(join: Join, side: JoinSide, conditions: Sequence[str]) -> str:
-    where = " AND ".join(f"({condition})" for condition in (join.condition, *conditions))
-    struct = build_match(join)
-    return f"FROM (SELECT {struct} AS `@@{join.alias}` FROM {quote_name(side.view)}) AS `{RIGHT}` WHERE {where}"
+def _list_ways(join: Join, side: JoinSide, conditions: Sequence[str]) -> list[str]:
+    match = f"FROM (SELECT {build_match(join)} AS `@@{join.alias}` FROM {quote_name(side.view)}) AS `{RIGHT}`"
+    return [f"{match} WHERE " + " AND ".join([way, *(f"({more})" for more in conditions)]) for way in join.ways]
 
 
 def build_match(join: Join) -> str:
@@ -157,15 +176,28 @@ def _flag_by_one_alias(frame: DataFrame, operation: Operation, join: Join, side:
     matched = unmatched.alias(WORKING).selectExpr(
         f"* EXCEPT ({column})",
         f"{alive} AND {picked} AS `@unmatched`",
-        f"{build_exists(join, side, alive, f'NOT {picked}')} AS `@other`",
-        f"{build_subquery(join, side, alive, picked)} AS {column}",
+        f"{_build_exists(join, side, alive, f'NOT {picked}')} AS `@other`",
+        *_look_up(join, side, alive, picked),
     )
-    double = raise_sql("JOIN_010", "''", mark=join.mark)
-    return matched.alias(WORKING).selectExpr(
-        "* EXCEPT (`@unmatched`, `@other`)",
-        f"CASE WHEN {column} IS NULL THEN `@unmatched` AND NOT `@other` "
-        f"WHEN `@other` THEN {double} ELSE TRUE END AS {flag}",
+    return (
+        _take_matches(matched, [join])
+        .alias(WORKING)
+        .selectExpr(
+            "* EXCEPT (`@unmatched`, `@other`)",
+            f"CASE WHEN {column} IS NULL THEN `@unmatched` AND NOT `@other` "
+            f"WHEN `@other` THEN {_fail_for_two(join)} ELSE TRUE END AS {flag}",
+        )
     )
+
+
+def _take_matches(frame: DataFrame, joins: Sequence[Join]) -> DataFrame:
+    """Put one column for an alias where each way to find its match has left one."""
+    several = [join for join in joins if len(join.ways) > 1]
+    if not several:
+        return frame
+    found = ", ".join(name for join in several for name in _name_ways(join))
+    matches = [f"{_take_match(join)} AS {quote_name(name_alias(join.alias))}" for join in several]
+    return frame.selectExpr(f"* EXCEPT ({found})", *matches)
 
 
 def _flag_by_many_aliases(frame: DataFrame, operation: Operation, sides: dict[str, JoinSide], alive: str) -> DataFrame:
@@ -173,7 +205,7 @@ def _flag_by_many_aliases(frame: DataFrame, operation: Operation, sides: dict[st
     joined = frame.alias(WORKING).where(alive)
     needed = [join for join in operation.joins if join.alias in _close_over(operation)]
     for join in needed:
-        joined = _join_plainly(joined, join, sides[join.alias])
+        joined = join_plainly(joined, join, sides[join.alias])
     picked = joined.alias(WORKING).where(f"coalesce({operation.where}, FALSE)").selectExpr("`@w`.`_row_id` AS `@id`")
     flag = quote_name(touched_flag(operation.seq))
     marked = picked.distinct().selectExpr("`@id`", f"TRUE AS {flag}")
@@ -190,10 +222,18 @@ def _close_over(operation: Operation) -> set[str]:
     return needed
 
 
-def _join_plainly(frame: DataFrame, join: Join, side: JoinSide) -> DataFrame:
-    column = quote_name(name_alias(join.alias))
+def join_plainly(frame: DataFrame, join: Join, side: JoinSide) -> DataFrame:
+    """Return a row for every match, maybe more than once when there are several, and one for a row without any."""
+    column, names = quote_name(name_alias(join.alias)), _name_ways(join)
     right = frame.sparkSession.table(quote_name(side.view)).selectExpr(f"{build_match(join)} AS {column}")
-    return frame.alias(WORKING).join(right, functions.expr(join.condition), "left").selectExpr("`@w`.*", column)
+    for way, name in zip(join.ways, names, strict=True):
+        found = right.selectExpr(f"{column}", f"{column} AS {name}") if name != column else right
+        joined = frame.alias(WORKING).join(found, functions.expr(way), "left")
+        frame = joined.selectExpr("`@w`.*", name)
+    if len(names) == 1:
+        return frame
+    matches = f"filter(array({', '.join(names)}), match -> match IS NOT NULL)"
+    return frame.selectExpr(f"* EXCEPT ({', '.join(names)})", f"explode_outer({matches}) AS {column}")
 
 
 def _null_struct(join: Join, side: JoinSide) -> str:
@@ -210,9 +250,6 @@ def _join_remaining(
     touched = f"`@w`.{quote_name(flag)}"
     for ready in order_joins(waiting):
         checks += [JoinCheck(join, sides[join.alias], frame, operation.seq, touched) for join in ready]
-        subqueries = [
-            f"{build_subquery(join, sides[join.alias], touched)} AS {quote_name(name_alias(join.alias))}"
-            for join in ready
-        ]
-        frame = frame.alias(WORKING).selectExpr("*", *subqueries)
+        lookups = [column for join in ready for column in _look_up(join, sides[join.alias], touched)]
+        frame = _take_matches(frame.alias(WORKING).selectExpr("*", *lookups), ready)
     return TouchedRows(frame, flag, tuple(name_alias(join.alias) for join in operation.joins), tuple(checks))

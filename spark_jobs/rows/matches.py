@@ -8,7 +8,7 @@ from pyspark.sql import functions
 
 from spark_jobs.contract.sql import WORKING, name_alias, quote_name
 from spark_jobs.errors import JobError, shorten
-from spark_jobs.rows.joins import JoinCheck, build_match
+from spark_jobs.rows.joins import JoinCheck, join_plainly
 
 MOST_KEYS = 20
 
@@ -48,11 +48,11 @@ def _count_missing(check: JoinCheck) -> list[tuple[int, dict[str, object]]]:
     """Return the commonest keys of touched rows without a match, one more than are told."""
     join = check.join
     alias = quote_name(name_alias(join.alias))
-    right = check.frame.sparkSession.table(quote_name(check.side.view)).selectExpr(f"{build_match(join)} AS {alias}")
     touched = check.frame.alias(WORKING).where(check.touched).alias(WORKING)
     keys = [functions.expr(f"CAST(`@w`.{quote_name(name)} AS string)").alias(name) for name in join.key]
     found = (
-        touched.join(right, functions.expr(join.condition), "left")
+        join_plainly(touched, join, check.side)
+        .alias(WORKING)
         .where(f"{alias} IS NULL AND {check.picked}")
         .groupBy(*keys)
         .agg(functions.expr("count(1)").alias("@n"))
@@ -66,13 +66,12 @@ def _count_missing(check: JoinCheck) -> list[tuple[int, dict[str, object]]]:
 
 def _find_row(check: JoinCheck) -> dict[str, object] | None:
     join = check.join
-    spark = check.frame.sparkSession
-    match = f"{build_match(join)} AS {quote_name(name_alias(join.alias))}"
-    right = spark.table(quote_name(check.side.view)).selectExpr(match)
     touched = check.frame.alias(WORKING).where(check.touched).alias(WORKING)
     keys = [functions.expr(f"CAST(`@w`.{quote_name(name)} AS string)").alias(name) for name in join.key]
     found = (
-        touched.join(right, functions.expr(join.condition), "inner")
+        join_plainly(touched, join, check.side)
+        .alias(WORKING)
+        .where(f"{quote_name(name_alias(join.alias))} IS NOT NULL")
         .select(functions.expr("`@w`.`_row_id`").alias("@id"), functions.expr(check.picked).alias("@picked"), *keys)
         .groupBy("@id")
         .agg(

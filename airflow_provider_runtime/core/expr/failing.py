@@ -18,13 +18,15 @@ def may_fail(checked: Checked, target: DataType) -> bool:
     """Tell whether there are values for which an expression, cast to a column's type, cannot be computed."""
     if checked.type != target and checked.type.kind != "null":
         return True
-    return _node_may_fail(checked.node)
+    return node_may_fail(checked.node)
 
 
-def _node_may_fail(node: Typed) -> bool:
+def node_may_fail(node: Typed) -> bool:
+    """Tell whether there are values for which a node cannot be computed; conversions to wider types always can be."""
     function = FUNCTIONS.get(node.op)
     if function is not None:
         is_safe = not function.can_fail
     else:
-        is_safe = node.op in _SAFE_OPERATORS or (node.op == "cast" and node.args[0].type.kind == "null")
-    return not is_safe or any(_node_may_fail(argument) for argument in node.args)
+        is_widening = node.op == "cast" and (node.value is None or node.args[0].type.kind == "null")
+        is_safe = node.op in _SAFE_OPERATORS or is_widening
+    return not is_safe or any(node_may_fail(argument) for argument in node.args)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 
+from airflow_provider_runtime.core.expr.alternatives import find_alternatives, find_equalities
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.conversions import literal_type
 from airflow_provider_runtime.core.expr.functions import FUNCTIONS, Function
@@ -30,7 +31,7 @@ from airflow_provider_runtime.core.expr.sql_text import (
     quote_text,
     spell_constant,
 )
-from airflow_provider_runtime.core.expr.typed import Typed, find_columns, split_conjunction
+from airflow_provider_runtime.core.expr.typed import Typed
 from airflow_provider_runtime.core.model.schema import DataType, make_decimal
 from spark_jobs.contract.plan import GroupColumn
 from spark_jobs.contract.sql import name_alias, quote_name, write_column
@@ -85,16 +86,16 @@ def compile_equalities(
 ) -> list[tuple[str, str]]:
     """Return the equalities of a condition connected by AND: the side over the row, the side over the alias."""
     writer = SqlWriter(run, None, defaults)
-    found: list[tuple[str, str]] = []
-    for condition in split_conjunction(checked.node):
-        if condition.op != "compare" or condition.value != "=":
-            continue
-        first, second = condition.args
-        if _find_aliases(first) == {alias}:
-            first, second = second, first
-        if _find_aliases(second) == {alias} and alias not in _find_aliases(first):
-            found.append((writer.write(first, OR), writer.write(second, OR)))
-    return found
+    return [(writer.write(row, OR), writer.write(own, OR)) for row, own in find_equalities(checked.node, alias)]
+
+
+@walks_deep
+def compile_alternatives(
+    checked: Checked, alias: str, *, run: RunConstants, mark: str, defaults: Defaults | None = None
+) -> list[str]:
+    """Return conditions with an equality each, one of which is TRUE where a condition without one is."""
+    writer = SqlWriter(run, mark, defaults)
+    return [writer.write(node, OR) for node in find_alternatives(checked, alias)]
 
 
 def list_spark_words() -> list[str]:
@@ -119,10 +120,6 @@ def _narrow_constant(node: Typed) -> Typed:
         return node
     value = Decimal(inner.value)
     return Typed("literal", literal_type(value), False, (), value)
-
-
-def _find_aliases(node: Typed) -> set[str | None]:
-    return {alias for alias, _ in find_columns(node)}
 
 
 class SqlWriter:

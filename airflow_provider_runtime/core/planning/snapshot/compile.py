@@ -13,6 +13,7 @@ from airflow_provider_runtime.core.expr.failing import may_fail
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.expr.spark_sql import (
     Defaults,
+    compile_alternatives,
     compile_assignment,
     compile_equalities,
     compile_sql,
@@ -202,6 +203,9 @@ class _Compiler:
             columns=tuple(name for name in _list_table_columns(join) if name in used),
             condition=compile_sql(join.condition, run=self.run, mark=mark, defaults=defaults),
             equalities=tuple(Equality(row=row, alias=alias) for row, alias in equalities),
+            alternatives=tuple(
+                compile_alternatives(join.condition, join.alias, run=self.run, mark=mark, defaults=defaults)
+            ),
             key=_list_key(operation, join),
             reads=_list_reads(join.condition),
             mark=mark,

@@ -208,7 +208,12 @@ def _write_rows(plan: AnyOperation) -> str:
 def _write_match(join: Join) -> str:
     columns = ", ".join(quote_name(name) for name in join.columns) or "TRUE"
     alias = quote_name(name_alias(join.alias))
-    return f"(SELECT struct({columns}) FROM {quote_name(join.table)} AS {alias} WHERE {join.condition}) AS {alias}"
+    source = f"SELECT struct({columns}) FROM {quote_name(join.table)} AS {alias}"
+    if not join.alternatives:
+        return f"({source} WHERE {join.condition}) AS {alias}"
+    # Two that find a match each are a second match too.
+    found = ",\n      ".join(f"({source} WHERE {way})" for way in join.ways)
+    return f"coalesce(\n      {found}) AS {alias}"
 
 
 def _list_items(plan: AnyOperation, known: frozenset[str]) -> list[str]:
