@@ -90,15 +90,20 @@ def command(
 def _write(snapshot: Snapshot, output: str | None) -> str | None:
     """Write the snapshot's bytes, and return where to; to standard output nothing but these bytes go."""
     from airflow_provider_runtime.core.planning.snapshot.store import write_snapshot
+    from spark_jobs.contract.file_lists import SUFFIX
 
     if output is None:
         sys.stdout.buffer.write(snapshot.content + (b"\n" if sys.stdout.isatty() else b""))
         sys.stdout.buffer.flush()
+        if snapshot.file_lists:
+            click.echo("it has long lists of files, which stand beside it: to run it, write it with --output", err=True)
         return None
     if output.endswith("/") or Path(output).is_dir():
         return write_snapshot(snapshot, output)
     try:
         Path(output).parent.mkdir(parents=True, exist_ok=True)
+        if snapshot.file_lists:
+            Path(output + SUFFIX).write_bytes(snapshot.file_lists)
         Path(output).write_bytes(snapshot.content)
     except OSError as error:
         raise click.UsageError(f"cannot write {output}: {error.strerror}") from None

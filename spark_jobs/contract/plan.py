@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 from spark_jobs.contract.addresses import unescape_pattern
 from spark_jobs.contract.checks import Check
-from spark_jobs.contract.documents import Between
+from spark_jobs.contract.documents import Between, Matching
 
 MAX_SEQ = 2**31 - 1
 MAX_VERSION = 2**31 - 1
@@ -67,6 +67,8 @@ class Location:
     """For a table: the snapshot id or version that is read."""
     files: tuple[str, ...] = ()
     """For a table: the Parquet files of this version, as paths below `uri`."""
+    file_list: Annotated[str, Matching("[0-9a-f]{64}")] | None = None
+    """Where `files` stand beside the snapshot: the digest of their list."""
     schema: tuple[Column, ...] = ()
     """For a table: its columns, as they are called and typed in this version."""
     names: Mapping[str, str | None] = field(default_factory=dict)

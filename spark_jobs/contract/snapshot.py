@@ -19,6 +19,7 @@ from spark_jobs.contract.documents import (
     read_document,
     write_document,
 )
+from spark_jobs.contract.file_lists import ReadLists, WrongListError, fill_in_lists, take_out_lists
 from spark_jobs.contract.plan import Plan, Table, Version
 from spark_jobs.contract.problems import shorten
 from spark_jobs.contract.upgrades import upgrade
@@ -138,6 +139,8 @@ class Snapshot:
     """Checks that somebody lets pass although they fail."""
     content: bytes = field(default=b"", repr=False, metadata=NOT_IN_DOCUMENT)
     """The document itself."""
+    file_lists: bytes = field(default=b"", repr=False, metadata=NOT_IN_DOCUMENT)
+    """The document of long lists of files, which stands beside it; empty when there are none."""
     sha256: str = field(default="", metadata=NOT_IN_DOCUMENT)
 
     @property
@@ -148,13 +151,17 @@ class Snapshot:
 
 def seal_snapshot(snapshot: Snapshot) -> Snapshot:
     """Return a snapshot with its document and its digest."""
-    document = write_document(snapshot) | {"snapshot_version": snapshot.snapshot_version}
+    plan, lists = take_out_lists(snapshot.plan)
+    document = write_document(replace(snapshot, plan=plan)) | {"snapshot_version": snapshot.snapshot_version}
     content = encode_canonical(document)
-    return replace(snapshot, content=content, sha256=hashlib.sha256(content).hexdigest())
+    return replace(snapshot, content=content, file_lists=lists, sha256=hashlib.sha256(content).hexdigest())
 
 
-def parse_snapshot(content: bytes, sha256: str) -> Snapshot:
-    """Return the snapshot that these bytes hold; UnreadableSnapshotError when they are another one, or none."""
+def parse_snapshot(content: bytes, sha256: str, read_lists: ReadLists | None = None) -> Snapshot:
+    """Return the snapshot that these bytes hold; UnreadableSnapshotError when they are another one, or none.
+
+    `read_lists` is called for the document of long lists of files when the snapshot has such lists.
+    """
     expected, found = sha256.removeprefix("sha256:").lower(), hashlib.sha256(content).hexdigest()
     if found != expected:
         raise UnreadableSnapshotError(
@@ -167,21 +174,24 @@ def parse_snapshot(content: bytes, sha256: str) -> Snapshot:
         json.dumps(document, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         raise UnreadableSnapshotError("the snapshot is not JSON") from None
-    return replace(_read(document), content=content, sha256=found)
+    return replace(_read(document, read_lists), content=content, sha256=found)
 
 
-def _read(document: Any) -> Snapshot:
+def _read(document: Any, read_lists: ReadLists | None) -> Snapshot:
     version = document.get("snapshot_version") if isinstance(document, Mapping) else None
     if version not in (1, SNAPSHOT_VERSION) or isinstance(version, bool):
         message = f"snapshot version {shorten(str(version), 60)} is not known, expected 1 to {SNAPSHOT_VERSION}"
         raise UnreadableSnapshotError(message, "resolve again with this version of the package")
     try:
         snapshot = read_document(Snapshot, upgrade(document) if version == 1 else document)
-        check_plan(snapshot.plan)
+        plan, lists = fill_in_lists(snapshot.plan, read_lists)
+        check_plan(plan)
+    except WrongListError as error:
+        raise UnreadableSnapshotError(str(error), "resolve again, or copy them along with the snapshot") from error
     except (DocumentError, UnsafePlanError) as error:
         message = f"the snapshot is not one that this package has written: {shorten(str(error), 300)}"
         raise UnreadableSnapshotError(message) from error
     except (AttributeError, KeyError, TypeError) as error:
         # A document of version 1 of another shape, before it could be read strictly.
         raise UnreadableSnapshotError("the snapshot is not one that this package has written") from error
-    return snapshot
+    return replace(snapshot, plan=plan, file_lists=lists)
