@@ -30,6 +30,7 @@ from spark_jobs.contract.checks import describe_result
 from spark_jobs.contract.codes import EXIT_INFRASTRUCTURE
 from spark_jobs.contract.comparison import Comparison as OutputsCompared
 from spark_jobs.contract.file_lists import SUFFIX
+from spark_jobs.contract.published import add_published
 from spark_jobs.contract.report import Report
 from spark_jobs.contract.snapshot import MAX_SNAPSHOT_BYTES, Snapshot, UnreadableSnapshotError, parse_snapshot
 from spark_jobs.credentials import read_options
@@ -84,6 +85,8 @@ def _needs_session(options: argparse.Namespace, snapshot: Snapshot) -> bool:
 
 
 def _run(options: argparse.Namespace, spark: SparkSession | None, snapshot: Snapshot) -> Report:
+    if options.published is not None:
+        snapshot = _add_published(snapshot, options.published, spark)
     if options.publish is None:
         assert spark is not None
         return run_snapshot(
@@ -101,6 +104,14 @@ def _run(options: argparse.Namespace, spark: SparkSession | None, snapshot: Snap
     if not staged.is_of(snapshot.sha256, options.attempt):
         raise JobError("SNAPSHOT_001", f"the report {options.publish} is not one of attempt {options.attempt}")
     return publish_staged(spark, snapshot, staged, before_publish=require_submitter)
+
+
+def _add_published(snapshot: Snapshot, uri: str, spark: SparkSession | None) -> Snapshot:
+    try:
+        return add_published(snapshot, json.loads(open_storage(uri, spark).read_bytes(uri, MAX_SNAPSHOT_BYTES)))
+    except (OSError, ValueError) as failure:
+        message = f"what is published, which {uri} tells, cannot be read: {failure}"
+        raise JobError("INFRA_001", message, hint="check the address; the file may have been removed") from failure
 
 
 def run_snapshot(
@@ -297,9 +308,13 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--keep-until", type=int, metavar="MILLIS", help="publish nothing: keep the rows staged until this time"
     )
     parser.add_argument(
+<<<<<<< HEAD
         "--compare",
         action="store_true",
         help="tell in the report what would change for readers, whatever the project asks",
+=======
+        "--published", metavar="URI", help="where readers find the rows of tables that are replaced, to compare with"
+>>>>>>> 20b007c (diff and publication.compare work on Iceberg and Delta tables: the submitting process says which files readers see)
     )
     parser.add_argument("--publish", metavar="URI", help="publish what the attempt of this report has staged")
     return parser.parse_args(arguments)

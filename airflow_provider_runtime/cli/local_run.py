@@ -18,6 +18,7 @@ from airflow_provider_runtime.core.planning.resolve.locations import make_uri
 from airflow_provider_runtime.core.registry.ports import KEEP_SECONDS, Registration, Registry, RunRecord
 from airflow_provider_runtime.core.runs.execution import Execution
 from airflow_provider_runtime.core.runs.report import describe_error, public_report
+from airflow_provider_runtime.core.runs.tables import TableCommits
 from spark_jobs.contract.documents import read_document
 from spark_jobs.contract.plan import Plan
 from spark_jobs.contract.report import Report
@@ -134,6 +135,7 @@ class LocalRunner:
         from spark_jobs.run_project import compare_staged
 
         _fill_credentials(snapshot.plan)
+        snapshot = TableCommits(snapshot, read_properties).show_published()
         try:
             return compare_staged(self.spark, snapshot, read_document(Report, record.report), request)
         except JobError as error:
@@ -178,6 +180,8 @@ class LocalJob:
 
         snapshot, token = self.execution.snapshot, self.execution.attempt.token
         _fill_credentials(snapshot.plan)
+        if self.runner.compare is not None or snapshot.plan.settings.publication.compare:
+            snapshot = self.execution.show_published()
         until = int((time.time() + self.execution.keep_seconds) * 1000) if self.keeps else None
         return run_snapshot(
             self.runner.spark,

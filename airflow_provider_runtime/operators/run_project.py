@@ -10,6 +10,7 @@ from airflow_provider_runtime.core.errors import RuntimeProviderError
 from airflow_provider_runtime.operators.snapshot_job import SnapshotJobOperator, SubmittedRun
 from airflow_provider_runtime.operators.spark_job import SubmittedJob
 from spark_jobs.contract.documents import read_document
+from spark_jobs.contract.published import write_published
 from spark_jobs.contract.report import Report
 
 if TYPE_CHECKING:
@@ -70,14 +71,27 @@ class RunProjectOperator(SnapshotJobOperator):
         if execution.snapshot.plan.settings.publication.needs_approval:
             # Nobody has approved anything yet: the rows wait for `publish`.
             until = int((time.time() + execution.keep_seconds) * 1000)
-            arguments += ["--keep-until", str(until)]
-            if all(output.destination.kind != "table" for output in execution.snapshot.plan.outputs):
-                arguments.append("--compare")
+            arguments += ["--keep-until", str(until), "--compare"]
+        if earlier is None:
+            arguments += self._list_published(execution)
         self.set_application([*arguments, "--attempt", str(token), "--report", self.report_uri])
         if earlier is not None:
             self.take_up_job(earlier)
         self.keep_token(context, token)
         self.log.info("attempt %s of snapshot %s", token, digest[:12])
+
+    def _list_published(self, execution: Execution) -> list[str]:
+        """Return what tells a job that compares what readers see of tables: only this side can ask them."""
+        plan = execution.snapshot.plan
+        publication = plan.settings.publication
+        compares = publication.compare or publication.needs_approval
+        if not compares or all(found.destination.kind != "table" for found in plan.outputs):
+            return []
+        assert self._runtime is not None
+        name = f"{execution.snapshot.sha256}/{execution.attempt.token}.json"
+        uri = f"{self._runtime.settings.snapshot_store}/published/{name}"
+        self._runtime.storage.write_once(uri, write_published(execution.show_published()))
+        return ["--published", uri]
 
     def submit_job(self, context: Context) -> str | None:
         """Submit anew; a job that was to be taken up again and is gone gets a new attempt first."""

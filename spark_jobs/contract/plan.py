@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 from spark_jobs.contract.addresses import unescape_pattern
 from spark_jobs.contract.checks import Check
-from spark_jobs.contract.documents import Between, Matching
+from spark_jobs.contract.documents import NOT_IN_DOCUMENT, Between, Matching
 
 MAX_SEQ = 2**31 - 1
 MAX_VERSION = 2**31 - 1
@@ -340,6 +340,9 @@ class Destination:
     credential_ref: str | None = None
     shared: bool = False
     """Whether other projects may write the same periods of it."""
+    published: tuple[Location, ...] | None = field(default=None, metadata=NOT_IN_DOCUMENT)
+    """Of an Iceberg or Delta table: what readers see of the rows that are replaced, where the submitting process,
+    which alone has the table's library, has said so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,6 +148,15 @@ class Snapshot:
         """The table that the working dataset is loaded from."""
         return self.plan.tables[self.plan.input]
 
+    @property
+    def replaced_periods(self) -> tuple[str, ...]:
+        """The run's period, and those that its input was read for instead, whose rows keep their own."""
+        own, table = self.period.identifier, self.input_table
+        if table.temporal.mode != "period":
+            return (own,)
+        others = {location.period for location in table.locations if location.period is not None}
+        return (own, *sorted(others - {own}))
+
 
 def seal_snapshot(snapshot: Snapshot) -> Snapshot:
     """Return a snapshot with its document and its digest."""

@@ -233,7 +233,7 @@ class Output:
         schema = ", ".join(f"{quote_name(column.name)} {column.type}" for column in self.operation.columns)
         return self.spark.read.options(**VERIFIED).schema(schema).parquet(escape_pattern(staged.uri))
 
-    def _load(self, location: Location, temporal: Temporal) -> DataFrame:
+    def _load(self, temporal: Temporal, *locations: Location) -> DataFrame:
         """Return rows as any table's are read: strictly, as the output's columns."""
         operation = self.operation
         table = Table(
@@ -243,7 +243,7 @@ class Output:
             table=operation.destination.table or "",
             columns=operation.columns,
             temporal=temporal,
-            locations=(location,),
+            locations=locations,
             mark=operation.mark,
         )
         snapshots = DatabaseSnapshots(self.spark, is_needed=False)
@@ -413,10 +413,8 @@ class FileOutput(Output):
             return self.read_staged(self.staged)
         options = merge_options(FORMAT_DEFAULTS.get(self.staged.format, {}), self.staged.options)
         uri = escape_pattern(self.staged.uri)
-        return self._load(
-            Location(kind="files", format=self.staged.format, uri=uri, options=options, on_missing="empty"),
-            Temporal("snapshot"),
-        )
+        location = Location(kind="files", format=self.staged.format, uri=uri, options=options, on_missing="empty")
+        return self._load(Temporal("snapshot"), location)
 
     def read_published(self) -> DataFrame | None:
         """Return the rows of the period's folder, or of the whole table."""
@@ -429,7 +427,7 @@ class FileOutput(Output):
             kind="files", format=destination.format, uri=escape_pattern(uri), options=options,
             credential_ref=destination.credential_ref, on_missing="empty",
         )  # fmt: skip
-        return self._load(location, Temporal("snapshot"))
+        return self._load(Temporal("snapshot"), location)
 
     def publish(self) -> None:
         """Swap the staged files in."""
@@ -471,7 +469,7 @@ class JdbcTableOutput(Output):
     ) -> None:
         super().__init__(spark, snapshot, operation, attempt, is_checked=is_checked)
         ref = operation.destination.credential_ref
-        periods = list_periods(snapshot)
+        periods = snapshot.replaced_periods
         target = JdbcTarget(spark, operation, attempt, periods, lambda: read_credentials(ref))
         self._table = JdbcOutput(target)
         self.staged = self.stage_slice()
@@ -514,7 +512,7 @@ class JdbcTableOutput(Output):
 
     def read_rows(self) -> DataFrame:
         """Return the rows of the stage table: what the database holds, which nobody else writes to."""
-        return self._load(self._table.locate_stage(), Temporal("snapshot"))
+        return self._load(Temporal("snapshot"), self._table.locate_stage())
 
     def read_published(self) -> DataFrame | None:
         """Return the rows of the period, or of the whole table; None when there is no table yet."""
@@ -522,7 +520,7 @@ class JdbcTableOutput(Output):
         if location is None:
             return None
         overwrites = self.operation.write_mode == "overwrite"
-        return self._load(location, Temporal("snapshot") if overwrites else Temporal("period"))
+        return self._load(Temporal("snapshot" if overwrites else "period"), location)
 
     def count_nulls(self, columns: Sequence[str]) -> Mapping[str, int] | None:
         """Only the database knows."""
@@ -537,12 +535,3 @@ class JdbcTableOutput(Output):
         """Remove the stage table."""
         super().abandon()
         self._table.abandon()
-
-
-def list_periods(snapshot: Snapshot) -> tuple[str, ...]:
-    """Return the run's period, and those that its input was read for instead, whose rows keep their own."""
-    table = snapshot.input_table
-    if table.temporal.mode != "period":
-        return (snapshot.period.identifier,)
-    others = {location.period for location in table.locations if location.period is not None}
-    return (snapshot.period.identifier, *sorted(others - {snapshot.period.identifier}))

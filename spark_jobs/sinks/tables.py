@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 
 from spark_jobs.contract.addresses import escape_pattern
 from spark_jobs.contract.options import VERIFIED
+from spark_jobs.contract.plan import Temporal
 from spark_jobs.contract.report import OutputReport, StagedReport, TableReport
 from spark_jobs.contract.sql import quote_name
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.attempts import make_replaced_error
-from spark_jobs.sinks.outputs import Output, SliceFolder, list_periods
+from spark_jobs.sinks.outputs import Output, SliceFolder
 from spark_jobs.sinks.path import PARQUET, StagedFiles
 from spark_jobs.spark.storage import join_uri, open_storage
 
@@ -81,7 +82,7 @@ class TableOutput(Output):
         super().__init__(spark, snapshot, operation, attempt, is_checked=is_checked)
         self._storage = open_storage(operation.destination.uri, spark)
         self._folder = f"runtime-{attempt.run_key}/{attempt.name}-{operation.seq}"
-        self._periods = list_periods(snapshot)
+        self._periods = snapshot.replaced_periods
         self._kept: TableReport | None = None
         self.staged = TableFiles(
             spark, self._storage, join_uri(operation.destination.uri, self._folder), PARQUET, partition_by=self._split()
@@ -113,10 +114,14 @@ class TableOutput(Output):
             raise make_replaced_error(self.attempt.token)
 
     def read_published(self) -> DataFrame | None:
-        """Refuse: only the submitting process, which has the table's library, knows which files readers see."""
-        message = f"what would change in the table {self.operation.destination.display} cannot be compared yet"
-        hint = "leave publication.compare out, or publish to a folder or a database"
-        raise JobError("OUTPUT_002", message, hint=hint, mark=self.operation.mark)
+        """Return the rows that the submitting process has found in the table; None when there is no table."""
+        published = self.operation.destination.published
+        if published is None:
+            message = f"what readers see of the table {self.operation.destination.display} was not looked up"
+            hint = "submit the job with this package's commands or operators, which ask the table"
+            raise JobError("OUTPUT_002", message, hint=hint, mark=self.operation.mark)
+        temporal = Temporal("period" if self.operation.write_mode == "replace_period" else "snapshot")
+        return self._load(temporal, *published) if published else None
 
     def is_published(self) -> bool:
         """Say no: the submitting process finds out when it commits."""

@@ -306,3 +306,28 @@ def test_project_that_needs_an_approval_is_staged_and_not_published(home: Path, 
     assert record is not None
     assert (record.status, record.who) == ("staged", "airflow")
     assert registry.list_publications("fx-close") == []
+
+
+def test_job_that_compares_is_told_where_readers_find_a_tables_rows(home: Path, spark: FakeSpark) -> None:
+    import runpy
+
+    import pyarrow as pa
+    from deltalake import write_deltalake
+
+    runpy.run_path(str(home / "data" / "tables" / "make_ledger.py"), run_name="__main__")
+    project = next(
+        path
+        for path in (home / "catalog" / "tables").rglob("*.yaml")
+        if "name: intercompany-balances" in path.read_text()
+    )
+    text = project.read_text()
+    asked = "name: intercompany-balances\n  publication: {compare: true}\n"
+    project.write_text(text.replace("name: intercompany-balances\n", asked, 1))
+    row = {"company": ["DE01"], "_period": ["2026-01"]}
+    write_deltalake(str(home / "data" / "tables" / "results" / "balances"), pa.table(row), partition_by=["_period"])
+    task = FakeTask()
+    run(task, resolve(task, "intercompany-balances"))
+    arguments = spark.calls[0]["arguments"]
+    told = Path(arguments[arguments.index("--published") + 1].removeprefix("file://"))
+    ((location,),) = json.loads(told.read_bytes())["outputs"].values()
+    assert (location["period"], location["version"], len(location["files"])) == ("2026-01", "0", 1)

@@ -138,6 +138,10 @@ class Execution:
             self.report = report = self._get_tables().commit(report, self.attempt)
         return finish_attempt(self.registry, self.attempt, self.snapshot, report)
 
+    def show_published(self) -> Snapshot:
+        """Return the snapshot with what readers see of the tables that it replaces rows of, for a job that compares."""
+        return self._get_tables().show_published()
+
     def _note_bases(self) -> None:
         try:
             self._get_tables().note_bases()

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from airflow_provider_runtime.core.errors import Place, Problem, RuntimeProviderError, SnapshotError
 from airflow_provider_runtime.core.registry.ports import Attempt
-from airflow_provider_runtime.core.tables import CommitNote, CommitRequest, TableColumn, VersionedTable, open_table
+from airflow_provider_runtime.core.tables import (
+    CommitNote,
+    CommitRequest,
+    RowFilter,
+    TableColumn,
+    VersionedTable,
+    open_table,
+)
 from airflow_provider_runtime.core.tables.addresses import PropertyReader, make_address
+from airflow_provider_runtime.core.tables.committing import PERIOD_COLUMN
+from airflow_provider_runtime.core.tables.locations import locate_files
 from airflow_provider_runtime.core.tables.notes import is_attempt_folder
-from spark_jobs.contract.plan import OutputOperation
+from spark_jobs.contract.plan import Location, OutputOperation
 from spark_jobs.contract.report import OutputReport, Report, TableReport
 from spark_jobs.contract.snapshot import Snapshot
 
@@ -31,6 +41,15 @@ class TableCommits:
             with_place = _Placed(self.snapshot, output)
             with with_place:
                 self._bases[output.seq] = self._open(output).find_version()
+
+    def show_published(self) -> Snapshot:
+        """Return the snapshot with what readers see of the rows that its outputs replace.
+
+        That is at the versions noted; without these, now.
+        """
+        outputs = {seq: self._show(output) for seq, output in self._outputs.items()}
+        operations = tuple(outputs.get(operation.seq, operation) for operation in self.snapshot.plan.operations)
+        return replace(self.snapshot, plan=replace(self.snapshot.plan, operations=operations))
 
     def commit(self, report: Report, attempt: Attempt) -> Report:
         """Commit what a job has written, or find that this was done already; the report then has the versions."""
@@ -57,6 +76,25 @@ class TableCommits:
     @property
     def _outputs(self) -> dict[int, OutputOperation]:
         return {output.seq: output for output in self.snapshot.plan.outputs if output.destination.kind == "table"}
+
+    def _show(self, output: OutputOperation) -> OutputOperation:
+        with _Placed(self.snapshot, output):
+            table, seq = self._open(output), output.seq
+            is_missing = seq in self._bases and self._bases[seq] is None
+            found = () if is_missing else tuple(self._locate(table, output))
+        return replace(output, destination=replace(output.destination, published=found))
+
+    def _locate(self, table: VersionedTable, output: OutputOperation) -> Iterator[Location]:
+        by_period = output.write_mode == "replace_period"
+        version = self._bases.get(output.seq)
+        for period in self.snapshot.replaced_periods if by_period else (None,):
+            pinned = table.find_pin(version, RowFilter(PERIOD_COLUMN, period) if by_period else None)
+            if pinned is None:
+                return
+            version = pinned.version
+            place = Location(kind="table", format=output.destination.format, table=output.destination.table)
+            for location in locate_files(replace(place, period=period), pinned):
+                yield _add_missing(location, output)
 
     def _commit_output(self, found: OutputReport, attempt: Attempt) -> OutputReport:
         if found.table is None:
@@ -96,6 +134,14 @@ class TableCommits:
             base=written.base if written.has_base else self._bases.get(output.seq),
             has_base=written.has_base or output.seq in self._bases,
         )
+
+
+def _add_missing(location: Location, output: OutputOperation) -> Location:
+    """Return a location that has all columns of an output, as NULL where the table has not got them yet."""
+    known = {column.name for column in location.schema}
+    missing = tuple(column for column in output.columns if column.name not in known)
+    names = {**location.names, **dict.fromkeys((column.name for column in missing), None)}
+    return replace(location, schema=(*location.schema, *missing), names=names)
 
 
 def _check_written(written: TableReport, attempt: Attempt, output: OutputOperation) -> None:

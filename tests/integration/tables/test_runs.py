@@ -18,6 +18,9 @@ from airflow_provider_runtime.core.planning.snapshot.store import write_snapshot
 from airflow_provider_runtime.core.registry.sql import open_registry
 from airflow_provider_runtime.core.runs.tables import TableCommits
 from airflow_provider_runtime.core.tables import TableColumn
+from spark_jobs.compare.outputs import CompareRequest
+from spark_jobs.contract.comparison import Comparison, OutputComparison
+from spark_jobs.contract.documents import read_document
 from tests.integration.runs.workplace import Workplace, make_output, make_project, make_update
 from tests.integration.tables.kit import LEDGER, TableKit, lines
 
@@ -368,3 +371,65 @@ def test_staged_rows_are_committed_when_they_are_published(books: Books) -> None
     assert books.results.open().find_version() is None
     assert runner.publish(snapshot, uri).succeeded
     assert books.read_results() == [("2026-01", "A0", "2.00")]
+
+
+def test_diff_compares_with_the_period_that_is_published(books: Books) -> None:
+    books.ledger.publish(lines("2026-01", "1.00", "2.00"))
+    books.ledger.publish(lines("2026-02", "9.00"), period="2026-02")
+    books.define(double_into(books.destination(), key=["account"]))
+    first = _stage_and_compare(books)
+    assert (first.rows_before, first.rows_after, first.added) == (0, 2, 2)
+    books.run("2026-01")
+    books.run("2026-02")
+    books.ledger.publish(lines("2026-01", "1.00", "5.00", "3.00"), token=2)
+    found = _stage_and_compare(books)
+    assert (found.rows_before, found.rows_after) == (2, 3)
+    assert (found.added, found.removed, found.changed, found.same) == (1, 0, 1, 1)
+    assert books.read_results()[:2] == [("2026-01", "A0", "2.00"), ("2026-01", "A1", "4.00")]
+
+
+def test_diff_of_a_column_that_the_table_has_not_got_yet(books: Books) -> None:
+    books.ledger.publish(lines("2026-01", "1.00"))
+    books.define(double_into(books.destination(), key=["account"]))
+    books.run()
+    operations = double_into(books.destination(), columns=["account", "doubled", "amount", "_period"], key=["account"])
+    books.define(operations, version=2)
+    found = _stage_and_compare(books)
+    changes = {column.name: column.changed for column in found.columns}
+    assert (found.changed, changes["amount"], changes["doubled"]) == (1, 1, 0)
+
+
+def test_diff_of_an_overwritten_table_compares_all_of_it(books: Books) -> None:
+    books.ledger.publish(lines("2026-01", "1.00"))
+    books.ledger.publish(lines("2026-02", "5.00"), period="2026-02")
+    books.define(double_into(books.destination(), write_mode="overwrite", key=["account", "doubled"]))
+    books.run("2026-01")
+    found = _stage_and_compare(books, "2026-02")
+    assert (found.rows_before, found.added, found.removed) == (1, 1, 1)
+
+
+def test_report_tells_what_changed_when_the_project_asks_for_it(books: Books) -> None:
+    books.ledger.publish(lines("2026-01", "1.00"))
+    books.define(double_into(books.destination(), key=["account"]), publication={"compare": True})
+    assert "comparison" not in books.run().report
+    books.ledger.publish(lines("2026-01", "4.00"), token=2)
+    (output,) = books.run().report["comparison"]["outputs"]
+    assert (output["changed"], output["rows_before"]) == (1, 1)
+
+
+def _stage_and_compare(books: Books, period: str = "2026-01") -> OutputComparison:
+    """What `diff` tells of the one output: of rows staged for it, and of the same staged run looked at later."""
+    snapshot = books.place.resolve("close", period)
+    uri = write_snapshot(snapshot, str(books.place.folder / "snapshots"))
+    request = CompareRequest()
+    runner = LocalRunner(
+        books.place.registry, lambda: books.place.spark, books.place.said.append, stage_only=True, compare=request
+    )
+    assert runner.execute(snapshot, uri).succeeded
+    record = books.place.registry.find_run(snapshot.run_id)
+    assert record is not None
+    (told,) = read_document(Comparison, (record.report or {})["comparison"]).outputs
+    (later,) = runner.compare_staged(snapshot, record, request).outputs
+    assert later == told
+    runner.discard(snapshot, record, "tester", "it was made for a comparison")
+    return told

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,10 +13,11 @@ from airflow_provider_runtime.core.model.dataset import Table
 from airflow_provider_runtime.core.model.datasource import Datasource
 from airflow_provider_runtime.core.planning.resolve.locations import make_uri
 from airflow_provider_runtime.core.tables import PinnedTable, RowFilter, TableAddress, VersionedTable, open_table
-from airflow_provider_runtime.core.tables.addresses import CATALOG_NAME, PropertyReader, make_address, to_job_uri
+from airflow_provider_runtime.core.tables.addresses import CATALOG_NAME, PropertyReader, make_address
+from airflow_provider_runtime.core.tables.locations import locate_files
 from spark_jobs.contract.addresses import has_scheme
 from spark_jobs.contract.compiled_sql import TABLE_FORMATS
-from spark_jobs.contract.plan import Column, Location
+from spark_jobs.contract.plan import Location
 
 _RELATIVE_SQLITE = re.compile(r"(sqlite(?:\+\w+)?:///)(?!/|:memory:)(.+)", re.IGNORECASE)
 _TABLE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_$ -]*(?:\.[A-Za-z0-9_][A-Za-z0-9_$ -]*)+")
@@ -89,11 +89,7 @@ class _Pinner:
         if found is None:
             hint = "write the data first, or let the resolver's rule say `on_missing: empty`"
             raise DataError(Problem("DATA_001", f"no table {address.display}", hint, self._reading.place))
-        schema = tuple(Column(column.name, column.type, column.nullable) for column in found.columns)
-        plain = replace(location, credential_ref=None, options={}, version=found.version, schema=schema)
-        if not found.groups:
-            return (plain,)
-        return tuple(_describe_files(plain, found, index) for index in range(len(found.groups)))
+        return locate_files(replace(location, credential_ref=None, options={}), found)
 
     def _find_pin(self, address: TableAddress, location: Location) -> PinnedTable | None:
         key = (address.catalog, address.name)
@@ -115,17 +111,3 @@ class _Pinner:
 
 def _describe_place(place: Place) -> dict[str, object]:
     return {"file": place.file, "line": place.line, "column": place.column, "source_line": place.source_line}
-
-
-def _describe_files(location: Location, pinned: PinnedTable, index: int) -> Location:
-    group = pinned.groups[index]
-    uris = [to_job_uri(file.uri) for file in group.files]
-    folder = posixpath.commonpath([posixpath.dirname(uri.partition("://")[2]) for uri in uris])
-    root = f"{uris[0].partition('://')[0]}://{folder}"
-    return replace(
-        location,
-        uri=root,
-        files=tuple(uri[len(root) + 1 :] for uri in uris),
-        names=dict(group.names),
-        constants=dict(group.constants),
-    )
