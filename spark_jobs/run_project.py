@@ -308,13 +308,12 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--keep-until", type=int, metavar="MILLIS", help="publish nothing: keep the rows staged until this time"
     )
     parser.add_argument(
-<<<<<<< HEAD
         "--compare",
         action="store_true",
         help="tell in the report what would change for readers, whatever the project asks",
-=======
+    )
+    parser.add_argument(
         "--published", metavar="URI", help="where readers find the rows of tables that are replaced, to compare with"
->>>>>>> 20b007c (diff and publication.compare work on Iceberg and Delta tables: the submitting process says which files readers see)
     )
     parser.add_argument("--publish", metavar="URI", help="publish what the attempt of this report has staged")
     return parser.parse_args(arguments)
