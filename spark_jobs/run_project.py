@@ -182,8 +182,8 @@ def run_snapshot(
             differences=tuple(comparison.differences),
             comparison=changes,
             timings={
-                "execute_seconds": round(computed - started - executed.check_seconds, 3),
-                **({"check_seconds": executed.check_seconds} if checks else {}),
+                "execute_seconds": round(computed - started - executed.timings["check_seconds"], 3),
+                **executed.timings,
                 "publish_seconds": round(published - computed, 3),
                 "total_seconds": round(published - started, 3),
             },
@@ -373,7 +373,8 @@ def _make_observer(operations: list[OperationReport], tell: Progress) -> Callabl
     def observe(done: OperationReport) -> None:
         operations.append(done)
         counted = "" if done.rows_affected is None else f", {done.rows_affected} rows"
-        tell(f"operation {done.seq} {done.type} {done.name!r}{counted}, {done.seconds:.1f} s")
+        took = "computed when it is read" if done.computed_with is None else f"{done.seconds:.1f} s"
+        tell(f"operation {done.seq} {done.type} {done.name!r}{counted}, {took}")
 
     return observe
 

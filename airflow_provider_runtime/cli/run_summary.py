@@ -23,6 +23,14 @@ from airflow_provider_runtime.core.rendering import render_problems
 from spark_jobs.contract.plan import OutputOperation
 from spark_jobs.contract.snapshot import DatasetPin, Snapshot
 
+MOST_STEPS = 5
+TIMED_STEPS = {
+    "load_seconds": "opening the sources",
+    "unread_seconds": "computing what no output reads",
+    "check_seconds": "checks",
+    "publish_seconds": "publishing",
+}
+
 
 def print_result(result: RunResult, catalog: Path | None) -> None:
     """Print the summary of a run, or why it failed."""
@@ -42,6 +50,7 @@ def print_result(result: RunResult, catalog: Path | None) -> None:
     status = result.report["status"]
     click.echo(f"{name} version {version}, period {result.period}: {status} in {seconds:.1f} s{rows_in}")
     _print_operations(result.report["operations"])
+    _print_slowest(result.report["operations"], result.report["timings"])
     _print_outputs(result.report["outputs"])
     _print_checks(result.report["checks"])
     _print_differences(result.report["differences"])
@@ -71,6 +80,25 @@ def _print_operations(operations: Sequence[Mapping[str, Any]]) -> None:
     if joins:
         click.echo()
         print_table(("seq", "join", "rows with a match", "without"), joins, empty="")
+
+
+def _print_slowest(operations: Sequence[Mapping[str, Any]], timings: Mapping[str, float]) -> None:
+    """Print what took most of the time: actions with the operations that they computed, and what is around them."""
+    steps = [(timings[key], what, "") for key, what in TIMED_STEPS.items() if timings.get(key)]
+    for op in operations:
+        others = [str(other["seq"]) for other in operations if other["computed_with"] == op["seq"] != other["seq"]]
+        if op["seconds"]:
+            steps.append((op["seconds"], f"operation {op['seq']} {op['name']}", ", ".join(others)))
+    steps.sort(key=lambda step: -step[0])
+    rows = [(what, f"{seconds:.1f}", computed) for seconds, what, computed in steps[:MOST_STEPS]]
+    if rows:
+        click.echo()
+        print_table(
+            ("most expensive steps", "seconds", "computed on the way"),
+            rows,
+            empty="",
+            optional=("computed on the way",),
+        )
 
 
 def _print_outputs(outputs: Sequence[Mapping[str, Any]]) -> None:

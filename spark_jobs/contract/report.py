@@ -36,6 +36,9 @@ class OperationReport:
     rows_affected: RowCount | None = None
     rows_after: RowCount | None = None
     seconds: float = 0.0
+    """Time of its own actions. Values are computed where somebody first reads them."""
+    computed_with: int | None = None
+    """Seq of the operation whose action computed it first; None: no output reads it, it was computed after all."""
     joins: tuple[JoinReport, ...] = ()
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from spark_jobs.checks.evaluation import CheckSources, evaluate
@@ -49,7 +51,7 @@ from spark_jobs.rows.system_columns import (
     name_values,
     pick_unchanging,
 )
-from spark_jobs.rows.working import Part, WorkingDataset, union
+from spark_jobs.rows.working import Part, WorkingDataset, find_pending, union
 from spark_jobs.sources import (
     Credentials,
     LoadedTable,
@@ -80,8 +82,9 @@ class ExecutionReport:
     outputs: tuple[StagedOutput, ...]
     rows_in: int | None
     checks: tuple[CheckResult, ...] = ()
-    check_seconds: float = 0.0
     sources: tuple[SourceReport, ...] = ()
+    timings: Mapping[str, float] = field(default_factory=dict)
+    """Seconds that no operation has taken, by what took them."""
 
 
 def refuse_credentials(reference: str) -> Mapping[str, str]:
@@ -154,7 +157,8 @@ class Execution:
         self._checks: list[JoinCheck] = []
         self._kept: list[DataFrame] = []
         self._outputs: list[StagedOutput] = []
-        self._seconds: dict[int, float] = {}
+        self._seconds: dict[int, float] = defaultdict(float)
+        self._timings: dict[str, float] = {}
         self._written: dict[int, int] = {}
         self._has_spread = False
         self._failing = FailingRows(spark, failing_rows_uri, self._plan.keep_failing_rows)
@@ -162,29 +166,45 @@ class Execution:
 
     def run(self) -> ExecutionReport:
         """Execute all operations in order."""
-        self._sinks.begin()
-        self._load_tables()
-        sources = report_sources(self._loaded.values())
-        if self._on_sources is not None:
-            self._on_sources(sources)
-        working = self._load_input()
+        with self._time("load_seconds"):
+            self._sinks.begin()
+            self._load_tables()
+            sources = report_sources(self._loaded.values())
+            if self._on_sources is not None:
+                self._on_sources(sources)
+            working = self._load_input()
         staging = Staging(self._spark, self._sinks, all(table.is_small for table in self._loaded.values()))
         for ordinal, operation in enumerate(self._plan.operations, start=1):
+            self._stage_early(working, staging, self._plan.operations[ordinal - 1 :])
             begin = time.monotonic()
-            early = staging.materialise(working, self._plan.operations[ordinal - 1 :])
-            if early is not None:
-                self._note_staged(early)
+            working.computing = operation.seq
             self._apply(working, operation, ordinal)
-            self._seconds[operation.seq] = time.monotonic() - begin
+            self._seconds[operation.seq] += time.monotonic() - begin
             self._progress(self._report_operation(working, operation))
-        self._settle(working)
+        with self._time("unread_seconds"):
+            working.computing = None
+            self._settle(working)
         rows_in = working.counts.get(added_flag(0))
-        begin = time.monotonic()
-        checks = self._evaluate_checks(rows_in)
-        seconds = round(time.monotonic() - begin, 3) if checks else 0.0
+        with self._time("check_seconds"):
+            checks = self._evaluate_checks(rows_in)
         for loaded in {id(loaded): loaded for loaded in self._loaded.values()}.values():
             refuse_replaced_files(self._sources, loaded)
-        return ExecutionReport(self._report(working), tuple(self._outputs), rows_in, checks, seconds, sources)
+        return ExecutionReport(self._report(working), tuple(self._outputs), rows_in, checks, sources, self._timings)
+
+    def _stage_early(self, working: WorkingDataset, staging: Staging, operations: Sequence[AnyOperation]) -> None:
+        """Materialise rows that the next operations read where that pays; time counts for the output that has them."""
+        begin = time.monotonic()
+        working.computing = operations[0].seq
+        early = staging.materialise(working, operations)
+        if early is not None:
+            self._note_staged(early)
+        self._seconds[operations[0].seq if early is None else early.seq] += time.monotonic() - begin
+
+    @contextmanager
+    def _time(self, name: str) -> Iterator[None]:
+        begin = time.monotonic()
+        yield
+        self._timings[name] = round(time.monotonic() - begin, 3)
 
     def _evaluate_checks(self, rows_in: int | None) -> tuple[CheckResult, ...]:
         checks = self._plan.checks
@@ -302,6 +322,7 @@ class Execution:
         if part is None:
             flags_of_joins = [matched_flag(operation.seq, join.alias) for join in operation.joins]
             working.counts |= dict.fromkeys((touched_flag(operation.seq), *flags_of_joins), 0)
+            working.computed_with[operation.seq] = operation.seq
             return
         rows = self._touch(part.frame, operation)
         # Without a selector it touches whatever is there, which other counts tell.
@@ -314,26 +335,29 @@ class Execution:
         checked = tuple(dict.fromkeys((*part.checked, *fallible)))
         columns = part.columns | {*assigned}
         held = tuple(dict.fromkeys((*part.flags, *new)))
-        working.append(replace(part, frame=frame, columns=columns, flags=held, checked=checked))
+        pending = part.pending | {operation.seq}
+        working.append(replace(part, frame=frame, columns=columns, flags=held, checked=checked, pending=pending))
 
     def _delete(self, working: WorkingDataset, operation: DeleteOperation) -> None:
         part = working.take(operation, 1 + len(operation.joins))
         if part is None:
             working.counts[touched_flag(operation.seq)] = 0
+            working.computed_with[operation.seq] = operation.seq
             return
         rows = self._touch(part.frame, operation)
         flags = working.register.add(part.flags, {rows.flag: rows.touched})
         frame = delete_rows(rows, self._timestamp, flags)
-        working.append(replace(part, frame=frame, flags=(*part.flags, rows.flag)))
+        pending = part.pending | {operation.seq}
+        working.append(replace(part, frame=frame, flags=(*part.flags, rows.flag), pending=pending))
 
     def _aggregate(self, working: WorkingDataset, operation: AggregateOperation, ordinal: int) -> None:
-        touched = [working.drop_flags(part) for part in working.parts if operation.may_touch(part.origins)]
-        rows = self._touch(union(touched or [working.take_none()]), operation)
+        read = [part for part in working.parts if operation.may_touch(part.origins)]
+        rows = self._touch(union([working.drop_flags(part) for part in read] or [working.take_none()]), operation)
         groups = group_rows(rows.frame.alias(WORKING).where(rows.touched), operation.group_by, operation.aggregations)
         keys = [quote_name(name) for name in operation.group_by]
         numbered = groups.selectExpr("*", f"{self._hash(keys, operation.seq)} AS {quote_name(POSITION)}")
         source = self._snapshot.input_table.dataset_id
-        self._add(working, operation, self._keep(numbered), ordinal, source, operation.group_by, is_kept=True)
+        self._add(working, operation, self._keep(numbered), ordinal, source, operation.group_by, read, is_kept=True)
 
     def _append(self, working: WorkingDataset, operation: AppendOperation, ordinal: int) -> None:
         source = self._loaded[operation.source].frame
@@ -342,7 +366,7 @@ class Execution:
         if is_kept:
             rows = self._keep(rows)
         periods = [name for name in rows.columns if name.startswith("_period")]
-        self._add(working, operation, rows, ordinal, operation.source_dataset_id, periods, is_kept=is_kept)
+        self._add(working, operation, rows, ordinal, operation.source_dataset_id, periods, (), is_kept=is_kept)
 
     def _keep(self, frame: DataFrame) -> DataFrame:
         """Return rows that are computed once and kept from then on: the plan of what they came from ends here."""
@@ -358,10 +382,11 @@ class Execution:
         ordinal: int,
         source_dataset: str,
         grouped: Sequence[str],
+        read: Sequence[Part],
         *,
         is_kept: bool,
     ) -> None:
-        """Add rows, with their flag."""
+        """Add rows that an operation has made of `read`, with their flag."""
         columns = complete_new_rows(
             rows,
             self._snapshot,
@@ -376,7 +401,9 @@ class Execution:
         names = [column.name for column in self._columns_at_end]
         checked = () if is_kept else tuple(names)
         origins = frozenset({operation.seq})
-        working.append(Part(frame, frozenset(names), origins, (added_flag(operation.seq),), checked, is_kept=is_kept))
+        flag = (added_flag(operation.seq),)
+        pending = find_pending(read) | {operation.seq}
+        working.append(Part(frame, frozenset(names), origins, flag, checked, is_kept=is_kept, pending=pending))
 
     def _output(self, working: WorkingDataset, operation: OutputOperation) -> None:
         unwritten = [
@@ -445,7 +472,8 @@ class Execution:
             operation.name,
             self._count_affected(working.counts, operation),
             self._count_after(working.counts, operation.seq),
-            round(self._seconds.get(operation.seq, 0.0), 3),
+            round(self._seconds[operation.seq], 3),
+            operation.seq if isinstance(operation, OutputOperation) else working.computed_with.get(operation.seq),
             tuple(self._count_matches(working.counts, operation)),
         )
 

@@ -69,6 +69,7 @@ class Staging:
         observed = working.observe(host.columns)
         live = union(observed.frames(indexes)).where("NOT `_deleted`")
         staged = self.sinks.stage(host, select_columns(live, host.columns))
+        working.computing = host.seq
         observed.record(indexes)
         if staged.uri is not None:
             self._take_over_written(working, indexes, self._read(staged.uri, host.columns), host.columns, host.seq)

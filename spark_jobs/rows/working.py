@@ -50,6 +50,8 @@ class Part:
     """Seq of the output that these rows have been staged for, as they are."""
     is_kept: bool = False
     """That the rows were computed once and are kept."""
+    pending: frozenset[int] = frozenset()
+    """Seqs of the operations that no action has computed yet for these rows."""
     unchanging: Mapping[str, str] = field(default_factory=dict)
     """SQL of columns that a row's position is enough to make: an observation copies its rows without them."""
 
@@ -62,6 +64,10 @@ class WorkingDataset:
     columns: tuple[Column, ...]
     counts: dict[str, int] = field(default_factory=dict)
     register: FlagRegister = field(default_factory=FlagRegister)
+    computing: int | None = None
+    """Seq of the operation on behalf of which actions run now; None after the last one."""
+    computed_with: dict[int, int | None] = field(default_factory=dict)
+    """By the seq of an operation, of the operation whose action computed it first."""
 
     def append(self, part: Part) -> None:
         """Add rows; kept ones become one part with those that were kept before."""
@@ -94,6 +100,13 @@ class WorkingDataset:
         """Return the parts with their pending flags counted by the action that reads these columns next."""
         read = frozenset(column.name for column in columns)
         return ObservedParts(self, [self._observe_part(part, read) for part in self.parts])
+
+    def note_computed(self, index: int) -> None:
+        """Note that an action has computed a part's rows."""
+        part = self.parts[index]
+        for seq in part.pending:
+            self.computed_with.setdefault(seq, self.computing)
+        self.parts[index] = replace(part, pending=frozenset())
 
     def drop_flags(self, part: Part) -> DataFrame:
         """Return a part's rows without its flags."""
@@ -132,6 +145,7 @@ class ObservedParts:
     def record(self, indexes: Iterable[int] | None = None) -> None:
         """Take over the counts after the action has succeeded."""
         for index in range(len(self.observed)) if indexes is None else indexes:
+            self.dataset.note_computed(index)
             observation = self.observed[index][1]
             if observation is None:
                 continue
@@ -184,12 +198,18 @@ def merge(parts: Sequence[Part]) -> Part:
         tuple(dict.fromkeys(name for part in parts for name in part.checked)),
         max(part.depth for part in parts),
         max(part.code for part in parts),
+        pending=find_pending(parts),
     )
 
 
 def find_origins(parts: Iterable[Part]) -> frozenset[int]:
     """Return where the rows of any of the parts come from."""
     return frozenset[int]().union(*[part.origins for part in parts])
+
+
+def find_pending(parts: Iterable[Part]) -> frozenset[int]:
+    """Return the operations that no action has computed yet for the rows of any of the parts."""
+    return frozenset[int]().union(*[part.pending for part in parts])
 
 
 def union(frames: Sequence[DataFrame]) -> DataFrame:

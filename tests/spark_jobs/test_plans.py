@@ -144,6 +144,9 @@ def test_last_output_is_written_first_when_others_read_the_same_rows(spark: Spar
     assert [(item.rows_affected, item.rows_after) for item in report.operations] == [
         (1000, 1000), (10, 990), (990, 990), (7, 997), (997, 997),
     ]  # fmt: skip
+    # The last output's action reads first, and so it computes what stands before the aggregate.
+    assert [item.computed_with for item in report.operations] == [50, 50, 30, 50, 50]
+    assert report.operations[0].seconds < report.operations[4].seconds
     written = spark.read.parquet(str(data / "out" / "50"))
     assert written.where("total IS NOT NULL").count() == 7
     assert written.where("id < 10").count() == 0
@@ -178,8 +181,16 @@ def test_rows_that_no_selector_can_pick_are_not_computed(spark: SparkSession, da
     assert [item.rows_affected for item in report.operations] == [1000, 0, 0, 0, 0, 1000]
     assert sinks.count(50, spark) == 0
     assert (data / "out" / "50").exists()
+    assert [item.computed_with for item in report.operations] == [60, 20, 30, 60, 50, 60]
     assert "Scan parquet" not in sinks.plans[sinks.calls.index(50)]
     assert "Scan parquet" in sinks.plans[sinks.calls.index(60)]
+
+
+def test_report_says_where_rows_that_no_output_reads_were_computed(spark: SparkSession, data: Path) -> None:
+    plan = with_rates(data).output("id", "rate").update(("code", "string", "'late'"))
+    report = execute(spark, plan.snapshot(), FolderSinks(data / "out"))
+    assert [(item.seq, item.computed_with) for item in report.operations] == [(10, 20), (20, 20), (30, None)]
+    assert set(report.timings) == {"load_seconds", "unread_seconds", "check_seconds"}
 
 
 def sum_by_code(data: Path, count: int) -> PlanBuilder:

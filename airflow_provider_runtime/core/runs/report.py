@@ -14,7 +14,7 @@ from spark_jobs.contract.documents import read_document
 from spark_jobs.contract.problems import shorten
 from spark_jobs.contract.report import ErrorReport, Report
 
-OPERATION_KEYS = ("seq", "type", "name", "rows_affected", "rows_after")
+OPERATION_KEYS = ("seq", "type", "name", "rows_affected", "rows_after", "seconds", "computed_with")
 
 
 def read_report(content: bytes) -> Report:

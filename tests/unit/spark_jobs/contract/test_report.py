@@ -24,7 +24,10 @@ def make_report() -> Report:
         status="succeeded",
         run_id="run-1",
         period="2026-01",
-        operations=(OperationReport(10, "update", "tag", 3, 5, 0.1), OperationReport(50, "output", "out", 5, 5, 0.2)),
+        operations=(
+            OperationReport(10, "update", "tag", 3, 5, 0.0, 50),
+            OperationReport(50, "output", "out", 5, 5, 0.2, 50),
+        ),
         outputs=(OutputReport(50, "lake/fx", 5, ("id", "amount"), "fx", SliceReport("file:///slices/2026-01/x", 5)),),
         rows_in=5,
         timings={"total_seconds": 0.3},
@@ -40,6 +43,8 @@ def test_report_of_a_success_becomes_the_public_one() -> None:
         "name": "tag",
         "rows_affected": 3,
         "rows_after": 5,
+        "seconds": 0.0,
+        "computed_with": 50,
     }
     assert public["outputs"] == [
         {
