@@ -50,7 +50,7 @@ def print_result(result: RunResult, catalog: Path | None) -> None:
     status = result.report["status"]
     click.echo(f"{name} version {version}, period {result.period}: {status} in {seconds:.1f} s{rows_in}")
     _print_operations(result.report["operations"])
-    _print_slowest(result.report["operations"], result.report["timings"])
+    print_slowest(result.report["operations"], result.report["timings"])
     _print_outputs(result.report["outputs"])
     _print_checks(result.report["checks"])
     _print_differences(result.report["differences"])
@@ -82,7 +82,7 @@ def _print_operations(operations: Sequence[Mapping[str, Any]]) -> None:
         print_table(("seq", "join", "rows with a match", "without"), joins, empty="")
 
 
-def _print_slowest(operations: Sequence[Mapping[str, Any]], timings: Mapping[str, float]) -> None:
+def print_slowest(operations: Sequence[Mapping[str, Any]], timings: Mapping[str, float]) -> None:
     """Print what took most of the time: actions with the operations that they computed, and what is around them."""
     steps = [(timings[key], what, "") for key, what in TIMED_STEPS.items() if timings.get(key)]
     for op in operations:
