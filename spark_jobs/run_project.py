@@ -30,6 +30,7 @@ from spark_jobs.contract.checks import describe_result
 from spark_jobs.contract.codes import EXIT_INFRASTRUCTURE
 from spark_jobs.contract.comparison import Comparison as OutputsCompared
 from spark_jobs.contract.file_lists import SUFFIX
+from spark_jobs.contract.progress import write_progress
 from spark_jobs.contract.published import add_published
 from spark_jobs.contract.report import Report
 from spark_jobs.contract.snapshot import MAX_SNAPSHOT_BYTES, Snapshot, UnreadableSnapshotError, parse_snapshot
@@ -39,7 +40,7 @@ from spark_jobs.report import make_error_reports, read_report, write_report
 from spark_jobs.rows.executor import execute
 from spark_jobs.sinks.publish import Publication, needs_session
 from spark_jobs.spark.jvm import is_jvm_alive
-from spark_jobs.spark.session import START_SETTINGS, configure_session, require_server
+from spark_jobs.spark.session import START_SETTINGS, configure_session, ignore_pandas, require_server
 from spark_jobs.spark.storage import open_storage
 from spark_jobs.spark.translation import translate
 from spark_jobs.submitter import require_submitter
@@ -320,6 +321,7 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _start_session(snapshot: Snapshot | None) -> SparkSession:
+    ignore_pandas()
     from pyspark.sql import SparkSession
 
     server = os.environ.get("SPARK_REMOTE")
@@ -425,7 +427,7 @@ def _deliver(report: Report, uri: str | None, spark: SparkSession | None) -> int
 
 
 def _print_line(text: str) -> None:
-    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {shorten(text, LONGEST_LINE)}\n")
+    sys.stderr.write(write_progress(shorten(text, LONGEST_LINE)) + "\n")
     sys.stderr.flush()
 
 

@@ -6,7 +6,6 @@ import atexit
 import os
 import re
 import sys
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -36,13 +35,12 @@ def start_spark(master: str, conf: Mapping[str, str], *, app_name: str = "airflo
     if find_spec("pyspark") is None:
         hint = "install it with: pip install 'airflow-provider-runtime[spark]'"
         raise InfrastructureError(Problem("INFRA_001", "pyspark is not installed", hint))
-    from spark_jobs.spark.session import START_SETTINGS, configure_session
+    from spark_jobs.spark.session import START_SETTINGS, configure_session, ignore_pandas
 
     if master.startswith("local"):
         # Nobody else is talked to: the machine's name need not resolve, and no port is open to others.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    # PySpark looks whether pandas is there, and warns of its version though nothing here uses it.
-    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
+    ignore_pandas()
     # Executors on this machine must run the very Python that runs us.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if master.startswith("sc://"):

@@ -13,10 +13,12 @@ from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
 from airflow_provider_runtime.core.errors import InfrastructureError, Problem
 from airflow_provider_runtime.fast_start.home import QuickHome, find_quick_home, make_quick_environment
+from airflow_provider_runtime.hooks.job_log import JobLog
 from spark_jobs.redaction import redact
 from spark_jobs.submitter import SUBMITTER_VARIABLE, describe_process
 
 _UI_PATTERN = re.compile(r"(?:tracking URL|Spark UI|SparkUI|web UI)\D*?(https?://\S+)", re.IGNORECASE)
+_QUIET_LEVELS = frozenset({"WARN", "ERROR", "FATAL", "OFF"})
 _JAVA_FAILURES = (1, 134, -6)
 """How spark-submit ends when Java stops at once or by itself; the job's own failures have other numbers."""
 
@@ -27,6 +29,7 @@ class JobSubmitHook(SparkSubmitHook):
     _secrets: dict[str, str]
     spark_ui_url: str | None
     quick_home: QuickHome | None
+    job_log: JobLog
 
     @classmethod
     def adopt(cls, hook: SparkSubmitHook, secrets: Mapping[str, str]) -> JobSubmitHook:
@@ -36,12 +39,19 @@ class JobSubmitHook(SparkSubmitHook):
         adopted._secrets = dict(secrets)
         adopted.spark_ui_url = None
         adopted.quick_home = None
+        adopted.job_log = JobLog(keeps_back=adopted._is_quiet)
         return adopted
 
     @property
     def master(self) -> str:
         """The master's address."""
         return str(self._connection.get("master"))
+
+    @property
+    def _is_quiet(self) -> bool:
+        """Whether Spark's own lines may wait: the driver is here, and nobody has asked for more of them."""
+        level = str((self._conf or {}).get("spark.log.level", "WARN")).upper()
+        return not self.is_cluster_mode and not self.is_kubernetes and level in _QUIET_LEVELS
 
     @property
     def is_cluster_mode(self) -> bool:
@@ -154,7 +164,9 @@ class JobSubmitHook(SparkSubmitHook):
         for line in lines:
             if self.spark_ui_url is None and (found := _UI_PATTERN.search(line)):
                 self.spark_ui_url = found.group(1)
-            yield redact(line)
+            cleaned = redact(line)
+            if self.job_log.shows(cleaned):
+                yield cleaned
 
 
 def make_exit_error(code: int) -> InfrastructureError:

@@ -56,4 +56,3 @@ class PublishRunOperator(SnapshotJobOperator):
         if earlier is not None:
             self.take_up_job(earlier)
         self.keep_token(context, token)
-        self.log.info("publishing what attempt %s of snapshot %s has staged", token, digest[:12])

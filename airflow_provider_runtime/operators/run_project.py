@@ -78,7 +78,6 @@ class RunProjectOperator(SnapshotJobOperator):
         if earlier is not None:
             self.take_up_job(earlier)
         self.keep_token(context, token)
-        self.log.info("attempt %s of snapshot %s", token, digest[:12])
 
     def _list_published(self, execution: Execution) -> list[str]:
         """Return what tells a job that compares what readers see of tables: only this side can ask them."""

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_runtime.core.errors import (
     InfrastructureError,
     Problem,
+    RuntimeProviderError,
     SnapshotError,
 )
-from airflow_provider_runtime.core.rendering import escape_control
+from airflow_provider_runtime.core.rendering import render_problems
 from airflow_provider_runtime.failures import translate_errors
+from airflow_provider_runtime.hooks.job_submit import JobSubmitHook
 from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID, RuntimeHook
 from airflow_provider_runtime.operators.links import ReportLink, SnapshotLink, SparkUiLink
 from airflow_provider_runtime.operators.pins import read_pins
+from airflow_provider_runtime.operators.run_log import Line, describe_checks, describe_run
 from airflow_provider_runtime.operators.spark_job import SparkJobOperator, explain_submit_failure
 from airflow_provider_runtime.timetables.assets import make_asset_uri
-from spark_jobs.contract.checks import count_statuses, describe_result
+from spark_jobs.contract.checks import count_statuses
 from spark_jobs.contract.report import Report
 
 if TYPE_CHECKING:
@@ -66,8 +68,15 @@ class SnapshotJobOperator(SparkJobOperator):
         execution = self._execution = self._prepare(context, self._runtime)
         try:
             registrations = self.carry_out(context, execution)
+            self.show_spark_log()
             return self._conclude(context, execution, registrations)
+        except RuntimeProviderError as error:
+            self.log.error("%s", render_problems(error.problems))
+            if execution.report is not None:
+                self._tell(describe_checks(execution.report.checks))
+            raise
         finally:
+            self.show_spark_log()
             execution.registry.close()
 
     def carry_out(self, context: Context, execution: Execution) -> Sequence[Registration]:
@@ -100,8 +109,14 @@ class SnapshotJobOperator(SparkJobOperator):
 
     def follow_job(self, context: Context) -> Report:
         """Submit the job, or follow the one that was taken up, and return its report."""
+        assert self._execution is not None
+        number, digest = self._execution.attempt.token, self._execution.snapshot.sha256[:12]
+        self.log.info("::group::Spark job, attempt %s of snapshot %s", number, digest)
         try:
-            super().execute(context)
+            try:
+                super().execute(context)
+            finally:
+                self.log.info("::endgroup::")
         except Exception as error:
             report = self._find_report_of_failure()
             if report is not None and report.failed:
@@ -142,13 +157,18 @@ class SnapshotJobOperator(SparkJobOperator):
             self.log.exception("the report at %s cannot be read", self.report_uri)
             return None
 
-    def log_checks(self, report: Report) -> None:
-        """Tell what came of the checks."""
-        for result in report.checks:
-            level = logging.INFO if result.status in ("passed", "recorded", "no_baseline") else logging.WARNING
-            self.log.log(level, "%s", escape_control(describe_result(result)))
-            if result.failing_rows_uri is not None:
-                self.log.log(level, "failing rows: %s", escape_control(result.failing_rows_uri))
+    def show_spark_log(self) -> None:
+        """Show what Spark has printed, folded: what matters of it is told before or after."""
+        lines = self._hook.job_log.take() if isinstance(self._hook, JobSubmitHook) else []
+        if lines:
+            self.log.info("::group::What Spark printed, %s lines", len(lines))
+            for line in lines:
+                self.log.info("%s", line)
+            self.log.info("::endgroup::")
+
+    def _tell(self, lines: Iterable[Line]) -> None:
+        for level, text in lines:
+            self.log.log(level, "%s", text)
 
     # What follows a success
 
@@ -159,10 +179,7 @@ class SnapshotJobOperator(SparkJobOperator):
 
         assert execution.report is not None
         self._emit_events(context, execution, registrations)
-        for output in execution.report.outputs:
-            aim = "staged for" if execution.report.status == "staged" else "to"
-            place = escape_control(output.destination)
-            self.log.info("output %s: %s rows %s %s", output.seq, output.rows, aim, place)
+        self._tell(describe_run(execution.snapshot, execution.report, registrations))
         keys = ("seq", "rows", "registered_dataset", "registered_version")
         outputs = public_report(execution.report, registrations)["outputs"]
         return {
@@ -216,9 +233,7 @@ class SubmittedRun:
 
     def run(self) -> Report:
         """Submit the job, or follow the one that was taken up, and return its report."""
-        report = self._operator.follow_job(self._context)
-        self._operator.log_checks(report)
-        return report
+        return self._operator.follow_job(self._context)
 
     def stop(self) -> None:
         """Stop the job."""

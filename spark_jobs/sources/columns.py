@@ -227,7 +227,7 @@ def _find_rounded(decimal: tuple[int, int], reference: str, cast: str) -> str:
 def _find_places(reference: str) -> str:
     """Return SQL of how many places after the point a number with an exponent needs; of all other texts, too many."""
     whole, fraction, exponent = (f"regexp_extract({reference}, '{_SCIENTIFIC}', {group})" for group in (1, 2, 3))
-    digits = f"rtrim('0', concat({whole}, {fraction}))"
+    digits = f"TRIM(TRAILING '0' FROM concat({whole}, {fraction}))"
     places = f"length({digits}) - length({whole}) - CAST({exponent} AS int)"
     # Zero needs none, whatever its exponent.
     needed = f"CASE WHEN {digits} = '' THEN 0 ELSE {places} END"

@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import socket
+import warnings
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -122,3 +123,8 @@ def count_local_cores(spark: SparkSession) -> int:
     if match is None:
         return 0
     return (os.cpu_count() or 1) if match[1] == "*" else int(match[1])
+
+
+def ignore_pandas() -> None:
+    """Keep a warning out of logs: PySpark looks at the version of pandas, which nothing here uses."""
+    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ from airflow_provider_runtime.hooks.storage import AirflowStorage
 from airflow_provider_runtime.operators.resolve import ResolveOperator
 from airflow_provider_runtime.operators.run_project import RunProjectOperator
 from airflow_provider_runtime.timetables.assets import make_asset
-from spark_jobs.contract.report import OutputReport, Report
 from tests.airflow.tasks import FakeSpark, FakeTask
 
 pytestmark = pytest.mark.airflow
@@ -276,19 +274,6 @@ def test_retry_of_a_run_whose_end_airflow_never_heard_of_tells_it_whole(
     assert [output["registered_version"] for output in report["outputs"] if output["registered_dataset"]] == [1]
     assert task.events[asset].partition_keys == {"2026-01"}
     assert task.events[asset].extra["version"] == 1
-
-
-def test_place_that_a_report_names_makes_no_second_line_of_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines: list[str] = []
-    log = SimpleNamespace(info=lambda text, *values: lines.append(text % values))
-    monkeypatch.setattr(RunProjectOperator, "log", log)
-    snapshot = SimpleNamespace(run_id="r", period=SimpleNamespace(identifier="2026-01"))
-    report = Report("a", 1, "succeeded", outputs=(OutputReport(1, "a\nb\x1b[31m\u202e", 2, ()),))
-    execution: Any = SimpleNamespace(snapshot=snapshot, report=report)
-    RunProjectOperator(task_id="run")._conclude(FakeTask().context(), execution, ())
-    assert len(lines) == 1
-    assert lines[0].startswith("output 1: 2 rows to a")
-    assert lines[0].isprintable()
 
 
 def test_project_that_needs_an_approval_is_staged_and_not_published(home: Path, spark: FakeSpark) -> None:

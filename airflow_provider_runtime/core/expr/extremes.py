@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from airflow_provider_runtime.core.expr.spark_sql import SqlWriter
 
 _HEX, _TURNED_HEX = "'0123456789ABCDEF'", "'FEDCBA9876543210'"
+_HEX_AND_END = "'0123456789ABCDEFZ'"
+"""translate leaves out a character that has no counterpart."""
 # level of the result, level needed of a value, a value turned, the least turned back
 TURNED: dict[str, tuple[int, int, str, str]] = {
     "integer": (UNARY, PRIMARY, "~{}", "~{}"),
@@ -30,7 +32,7 @@ TURNED: dict[str, tuple[int, int, str, str]] = {
     # A text ends in Z so that it comes after those that begin with it.
     "string": (
         PRIMARY, OR, f"concat(translate(hex({{}}), {_HEX}, {_TURNED_HEX}), 'Z')",
-        f"CAST(unhex(translate(rtrim('Z', {{}}), {_HEX}, {_TURNED_HEX})) AS STRING)",
+        f"CAST(unhex(translate({{}}, {_HEX_AND_END}, {_TURNED_HEX})) AS STRING)",
     ),
 }  # fmt: skip
 """How the order of each kind of value is turned around, so that the greatest is the least."""

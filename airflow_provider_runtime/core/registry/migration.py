@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 from sqlalchemy import Connection, text
@@ -39,4 +40,6 @@ def upgrade(connection: Connection) -> None:
     config.set_main_option("script_location", str(Path(__file__).with_name("migrations")).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
+    # Each migration would be a line in the log of the first task that runs.
+    logging.getLogger("alembic.runtime.migration").setLevel(logging.WARNING)
     command.upgrade(config, "head")

@@ -205,3 +205,17 @@ class Standalone:
         quoted = urllib.request.quote(run_id, safe="")
         path = f"/dags/{dag_id}/dagRuns/{quoted}/taskInstances/{task_id}/logs/{try_number}?full_content=true"
         return json.dumps(self.api("GET", path), ensure_ascii=False)
+
+    def read_unfolded_log(self, dag_id: str, run_id: str, task_id: str, try_number: int = 1) -> list[str]:
+        """Return the lines of a task's log that a person sees before opening any group of it."""
+        content = json.loads(self.read_log(dag_id, run_id, task_id, try_number))["content"]
+        seen, depth = [], 0
+        for event in (entry["event"] if isinstance(entry, dict) else entry for entry in content):
+            if event.startswith("::group::"):
+                seen += [event] if depth == 0 else []
+                depth += 1
+            elif event.startswith("::endgroup::"):
+                depth -= 1
+            elif depth == 0:
+                seen += event.strip().splitlines()
+        return seen

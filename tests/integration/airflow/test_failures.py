@@ -40,6 +40,21 @@ def test_missing_spark_connection_fails_at_once_with_its_id(airflow: Standalone)
     assert "Spark connection 'nowhere' is not defined" in log
 
 
+def test_log_of_a_missing_file_begins_with_cause_place_and_hint(airflow: Standalone) -> None:
+    airflow.wait_for_dag("fx-close")
+    run_id = airflow.trigger("fx-close", "2025-11")
+    assert airflow.wait_for_run("fx-close", run_id) == "failed"
+    seen = airflow.read_unfolded_log("fx-close", run_id, "run")
+    own = [line for line in seen if not line.startswith("::group::")]
+
+    assert seen.index(own[0]) <= 3
+    assert own[0].startswith("DATA_001 ")
+    assert "2025-11" in own[0]
+    assert own[1].startswith("  --> ")
+    assert ".yaml:" in own[1]
+    assert own[2].startswith("  hint: ")
+
+
 def test_period_that_has_not_ended_is_refused(airflow: Standalone) -> None:
     now = datetime.now(UTC)
 

@@ -54,6 +54,24 @@ def test_backfilled_months_are_each_in_the_output_once(airflow: Standalone, clos
     assert counts == {month: count_postings(airflow, month) for month in MONTHS}
 
 
+def test_log_of_a_run_is_one_screen_and_ends_with_the_version(
+    airflow: Standalone, closed: list[dict[str, Any]]
+) -> None:
+    run_id = closed[0]["dag_run_id"]
+    seen = airflow.read_unfolded_log("fx-close", run_id, "run")
+    own = [line for line in seen if not line.startswith("::group::")]
+
+    assert len(seen) <= 50
+    assert own[0].startswith(f"fx-close version 1, period {closed[0]['partition_key']}: succeeded in ")
+    assert any(line.startswith("input: ") for line in own)
+    assert any("without" in line for line in own)
+    assert sum("warehouse/ledger_usd" in line or "ledger_usd" in line for line in own if line.startswith("output")) == 1
+    assert any(line.startswith("registered Monthly Close version ") for line in own[-2:])
+    whole = airflow.read_log("fx-close", run_id, "run")
+    assert "FutureWarning" not in whole
+    assert "deprecated" not in whole
+
+
 def test_xcom_of_resolve_holds_the_pins_only(airflow: Standalone, closed: list[dict[str, Any]]) -> None:
     run_id = closed[0]["dag_run_id"].replace("+", "%2B").replace(":", "%3A")
     entry = airflow.api("GET", f"/dags/fx-close/dagRuns/{run_id}/taskInstances/resolve/xcomEntries/return_value")
