@@ -89,7 +89,7 @@ def test_line_of_spark_that_repeats_a_secret_is_cleaned_in_all_its_spellings(mon
     ]  # fmt: skip
     hook = JobSubmitHook.adopt(SparkSubmitHook(conn_id="spark_default"), {})
     shown = list(hook._watch(iter([*lines, "Spark UI at http://driver:4040"])))
-    assert shown == [
+    assert [*shown, *hook.job_log.take()] == [
         "ERROR denied for ***", "***", "Basic ***==", "x=***&y=1", '{"password": "***"}', "sas *** or ***",
         "Spark UI at http://driver:4040",
     ]  # fmt: skip

@@ -231,8 +231,6 @@ FUNCTIONS = (
         calls=(
             "greatest", "least", "named_struct", "unix_date", "date_from_unix_date", "unix_micros", "timestamp_micros",
             "concat", "translate", "hex", "unhex",
-            # In snapshots that older versions of this package have written.
-            "rtrim",
         ),
         doc="the greatest; NULL if one is NULL", example="MAX(amount, 0)",
     ),
