@@ -32,7 +32,7 @@ from spark_jobs.contract.comparison import Comparison as OutputsCompared
 from spark_jobs.contract.file_lists import SUFFIX
 from spark_jobs.contract.progress import write_progress
 from spark_jobs.contract.published import add_published
-from spark_jobs.contract.report import Report
+from spark_jobs.contract.report import STEPS, Report
 from spark_jobs.contract.snapshot import MAX_SNAPSHOT_BYTES, Snapshot, UnreadableSnapshotError, parse_snapshot
 from spark_jobs.credentials import read_options
 from spark_jobs.errors import JobError, shorten
@@ -41,6 +41,7 @@ from spark_jobs.rows.executor import execute
 from spark_jobs.sinks.publish import Publication, needs_session
 from spark_jobs.spark.jvm import is_jvm_alive
 from spark_jobs.spark.session import START_SETTINGS, configure_session, ignore_pandas, require_server
+from spark_jobs.spark.stages import describe_jobs
 from spark_jobs.spark.storage import open_storage
 from spark_jobs.spark.translation import translate
 from spark_jobs.submitter import require_submitter
@@ -162,6 +163,7 @@ def run_snapshot(
             tell(describe_result(check))
         raise_failures(snapshot.plan.checks, checks)
         changes = _compare(snapshot, sinks, compare)
+        describe_jobs(spark, STEPS["publish_seconds"])
         if keep_until is None:
             outputs = sinks.publish(before_publish, comparison.compare_rows)
         else:
@@ -203,6 +205,9 @@ def run_snapshot(
             sources=comparison.sources,
             differences=tuple(comparison.differences),
         )
+    finally:
+        if is_jvm_alive(spark):
+            describe_jobs(spark, None)
 
 
 def make_failing_rows_uri(report_uri: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_runtime.cli.credentials import read_properties
 from airflow_provider_runtime.cli.people import find_user
+from airflow_provider_runtime.cli.profile import make_profile
 from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError, get_error_class
 from airflow_provider_runtime.core.planning.resolve.locations import make_uri
 from airflow_provider_runtime.core.registry.ports import KEEP_SECONDS, Registration, Registry, RunRecord
@@ -81,6 +82,8 @@ class LocalRunner:
     """How long what is staged is kept for a decision."""
     compare: CompareRequest | None = None
     """What is to be told of what changes for readers."""
+    profiles: list[dict[str, Any]] | None = None
+    """Where the profile of each run is added; None: nobody asks for them."""
 
     @cached_property
     def spark(self) -> SparkSession:
@@ -177,14 +180,17 @@ class LocalJob:
     def run(self) -> Report:
         """Run the job and return its report."""
         from spark_jobs.run_project import run_snapshot
+        from spark_jobs.spark.stages import find_last_stage, list_stages
 
         snapshot, token = self.execution.snapshot, self.execution.attempt.token
         _fill_credentials(snapshot.plan)
         if self.runner.compare is not None or snapshot.plan.settings.publication.compare:
             snapshot = self.execution.show_published()
         until = int((time.time() + self.execution.keep_seconds) * 1000) if self.keeps else None
-        return run_snapshot(
-            self.runner.spark,
+        spark, profiles = self.runner.spark, self.runner.profiles
+        last = find_last_stage(spark) if profiles is not None else -1
+        report = run_snapshot(
+            spark,
             snapshot,
             token,
             progress=self.runner.progress,
@@ -195,6 +201,9 @@ class LocalJob:
             keep_until=until,
             compare=self.runner.compare,
         )
+        if profiles is not None:
+            profiles.append(make_profile(snapshot.project.name, report, list_stages(spark, last)))
+        return report
 
     def _choose_place(self) -> str:
         """Return the folder for rows that fail a check: beside the report, or beside the snapshot without one."""

@@ -59,6 +59,11 @@ class RunRequest:
     "--verify", is_flag=True, help="With --snapshot: publish nothing if sources or rows are not those of before."
 )
 @click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="Write what was done to this file.")
+@click.option(
+    "--profile",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write to this file what Spark read, shuffled, spilled and wrote for each operation.",
+)
 @click.option("--dry-run", is_flag=True, help="Resolve and show what would be done; no Spark, nothing is written.")
 @click.option("--stage-only", is_flag=True, help="Publish nothing: keep what is staged for `publish` or `discard`.")
 @click.option(
@@ -86,6 +91,7 @@ def command(
     sha256: str | None,
     verify: bool,
     report: Path | None,
+    profile: Path | None,
     dry_run: bool,
     stage_only: bool,
     keep: float | None,
@@ -115,8 +121,11 @@ def command(
     ]
     if snapshot is not None and settled:
         raise click.UsageError(f"--snapshot has settled that already; leave {settled[0]} out")
-    if report is not None and not dry_run:
-        prepare_report(report)
+    if profile is not None and (dry_run or master.startswith("sc://")):
+        raise click.UsageError("--profile needs a Spark that runs in this process: no --dry-run, no sc://")
+    for option, file in (("--report", report), ("--profile", profile)):
+        if file is not None and not dry_run:
+            prepare_report(file, option)
     from airflow_provider_runtime.cli.local_run import LocalRunner
 
     choice = choose_registry(registry, catalog, snapshot)
@@ -126,6 +135,8 @@ def command(
     )
     if keep is not None:
         runner.keep_seconds = keep * 86400
+    if profile is not None:
+        runner.profiles = []
     try:
         if snapshot is not None:
             if dry_run:
@@ -151,12 +162,11 @@ def command(
     finally:
         runner.stop()
         opened.close()
+    several = plan is not None or (period is not None and ".." in period)
     if report is not None:
-        write_report(
-            report,
-            [result.report for result in results],
-            several=plan is not None or (period is not None and ".." in period),
-        )
+        write_report(report, [result.report for result in results], several=several)
+    if profile is not None and runner.profiles:
+        write_report(profile, runner.profiles, several=several)
     context.exit(0 if all(result.succeeded for result in results) else 1)
 
 
@@ -314,11 +324,11 @@ def write_report(path: Path, reports: list[dict[str, object]], *, several: bool)
     LocalStorage().write_bytes(str(path.absolute()), (json.dumps(document, indent=2) + "\n").encode())
 
 
-def prepare_report(path: Path) -> None:
-    """Find out before a run, not after it, that its report has no place to go to."""
+def prepare_report(path: Path, option: str = "--report") -> None:
+    """Find out before a run, not after it, that a file that it is to write has no place to go to."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as failure:
-        raise click.UsageError(f"the folder of --report cannot be made: {failure.strerror}") from None
+        raise click.UsageError(f"the folder of {option} cannot be made: {failure.strerror}") from None
     if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise click.UsageError("--report cannot be written there")
+        raise click.UsageError(f"{option} cannot be written there")

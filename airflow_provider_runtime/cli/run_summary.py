@@ -21,15 +21,10 @@ from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
 from airflow_provider_runtime.core.planning.resolve.locations import hide_control_characters
 from airflow_provider_runtime.core.rendering import render_problems
 from spark_jobs.contract.plan import OutputOperation
+from spark_jobs.contract.report import STEPS, name_step
 from spark_jobs.contract.snapshot import DatasetPin, Snapshot
 
 MOST_STEPS = 5
-TIMED_STEPS = {
-    "load_seconds": "opening the sources",
-    "unread_seconds": "computing what no output reads",
-    "check_seconds": "checks",
-    "publish_seconds": "publishing",
-}
 
 
 def print_result(result: RunResult, catalog: Path | None) -> None:
@@ -84,11 +79,11 @@ def _print_operations(operations: Sequence[Mapping[str, Any]]) -> None:
 
 def print_slowest(operations: Sequence[Mapping[str, Any]], timings: Mapping[str, float]) -> None:
     """Print what took most of the time: actions with the operations that they computed, and what is around them."""
-    steps = [(timings[key], what, "") for key, what in TIMED_STEPS.items() if timings.get(key)]
+    steps = [(timings[key], what, "") for key, what in STEPS.items() if timings.get(key)]
     for op in operations:
         others = [str(other["seq"]) for other in operations if other["computed_with"] == op["seq"] != other["seq"]]
         if op["seconds"]:
-            steps.append((op["seconds"], f"operation {op['seq']} {op['name']}", ", ".join(others)))
+            steps.append((op["seconds"], name_step(op["seq"], op["name"]), ", ".join(others)))
     steps.sort(key=lambda step: -step[0])
     rows = [(what, f"{seconds:.1f}", computed) for seconds, what, computed in steps[:MOST_STEPS]]
     if rows:

@@ -14,7 +14,19 @@ from spark_jobs.contract.documents import Between, Matching
 from spark_jobs.contract.problems import Place, Problem
 
 REPORT_VERSION = 1
+STEPS = {
+    "load_seconds": "opening the sources",
+    "unread_seconds": "computing what no output reads",
+    "check_seconds": "checks",
+    "publish_seconds": "publishing",
+}
+"""What people read of the timings that belong to no operation."""
 RowCount = Annotated[int, Between(0, 2**63 - 1)]
+
+
+def name_step(seq: int, name: str) -> str:
+    """Return how an operation is called where its time is told, on Spark's own pages too."""
+    return f"operation {seq} {name}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from spark_jobs.contract.plan import (
     UpdateOperation,
     name_table,
 )
-from spark_jobs.contract.report import JoinReport, OperationReport, SourceReport
+from spark_jobs.contract.report import STEPS, JoinReport, OperationReport, SourceReport, name_step
 from spark_jobs.contract.snapshot import Snapshot
 from spark_jobs.contract.sql import WORKING, quote_name
 from spark_jobs.errors import JobError, shorten
@@ -64,6 +64,7 @@ from spark_jobs.sources.database_snapshots import DatabaseSnapshots
 from spark_jobs.sources.sizes import choose_join_strategy
 from spark_jobs.sources.splits import SPLIT_SETTING, spread_files
 from spark_jobs.spark.session import configure_session
+from spark_jobs.spark.stages import describe_jobs
 from spark_jobs.spark.translation import is_double_match, translate
 
 if TYPE_CHECKING:
@@ -178,6 +179,7 @@ class Execution:
             self._stage_early(working, staging, self._plan.operations[ordinal - 1 :])
             begin = time.monotonic()
             working.computing = operation.seq
+            describe_jobs(self._spark, name_step(operation.seq, operation.name))
             self._apply(working, operation, ordinal)
             self._seconds[operation.seq] += time.monotonic() - begin
             self._progress(self._report_operation(working, operation))
@@ -195,6 +197,7 @@ class Execution:
         """Materialise rows that the next operations read where that pays; time counts for the output that has them."""
         begin = time.monotonic()
         working.computing = operations[0].seq
+        describe_jobs(self._spark, name_step(operations[0].seq, operations[0].name))
         early = staging.materialise(working, operations)
         if early is not None:
             self._note_staged(early)
@@ -203,6 +206,7 @@ class Execution:
     @contextmanager
     def _time(self, name: str) -> Iterator[None]:
         begin = time.monotonic()
+        describe_jobs(self._spark, STEPS[name])
         yield
         self._timings[name] = round(time.monotonic() - begin, 3)
 
@@ -250,7 +254,9 @@ class Execution:
 
     def _load_tables(self) -> None:
         """Open all tables at once: most of the time goes into asking file systems and databases what is there."""
-        with ThreadPoolExecutor(max_workers=MAX_OPENED_AT_ONCE) as pool:
+        # A thread's jobs have the description that the thread gave them.
+        description = (self._spark, STEPS["load_seconds"])
+        with ThreadPoolExecutor(MAX_OPENED_AT_ONCE, initializer=describe_jobs, initargs=description) as pool:
             opening: dict[str, Future[LoadedTable]] = {}
             opened: dict[str, Future[LoadedTable]] = {}
             for key in self._list_used_tables():

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 
 from spark_jobs.contract.addresses import escape_pattern
 from spark_jobs.contract.options import PLAIN_NAMES, VERIFIED
+from spark_jobs.contract.report import name_step
 from spark_jobs.contract.sql import quote_name
 from spark_jobs.rows.plan_reading import find_host, is_reader, list_known, list_needed_by, list_users, sees_deleted
 from spark_jobs.rows.system_columns import name_values
 from spark_jobs.rows.working import Part, WorkingDataset, find_origins, union
+from spark_jobs.spark.stages import describe_jobs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -68,8 +70,9 @@ class Staging:
         indexes = [working.parts.index(part) for part in parts]
         observed = working.observe(host.columns)
         live = union(observed.frames(indexes)).where("NOT `_deleted`")
-        staged = self.sinks.stage(host, select_columns(live, host.columns))
         working.computing = host.seq
+        describe_jobs(self.spark, name_step(host.seq, host.name))
+        staged = self.sinks.stage(host, select_columns(live, host.columns))
         observed.record(indexes)
         if staged.uri is not None:
             self._take_over_written(working, indexes, self._read(staged.uri, host.columns), host.columns, host.seq)

@@ -13,10 +13,12 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.contract.plan import OutputOperation, Table
+from spark_jobs.contract.report import STEPS, name_step
 from spark_jobs.contract.snapshot import parse_snapshot
 from spark_jobs.rows import executor, staging
 from spark_jobs.rows.executor import execute
 from spark_jobs.sinks.protocol import StagedOutput
+from spark_jobs.spark.stages import find_last_stage, list_stages
 from tests.spark_jobs.plan_builders import PlanBuilder, files, join, start, table
 
 LONGEST_COMPILED_METHOD = 8000
@@ -191,6 +193,20 @@ def test_report_says_where_rows_that_no_output_reads_were_computed(spark: SparkS
     report = execute(spark, plan.snapshot(), FolderSinks(data / "out"))
     assert [(item.seq, item.computed_with) for item in report.operations] == [(10, 20), (20, 20), (30, None)]
     assert set(report.timings) == {"load_seconds", "unread_seconds", "check_seconds"}
+
+
+def test_stages_are_found_by_the_operation_that_caused_them(spark: SparkSession, data: Path) -> None:
+    plan = with_rates(data).output("id", "rate")
+    plan.aggregate(["rate"], ("total", "decimal(38,2)", "sum(`@w`.`amount`)")).output("rate", "total")
+    last = find_last_stage(spark)
+    report = execute(spark, plan.snapshot(), FolderSinks(data / "out"))
+    stages = list_stages(spark, last)
+    names = {name_step(item.seq, item.name): item for item in report.operations}
+    assert set(stages) <= {*names, *STEPS.values()}
+    written = {names[name].seq: sum(stage.rows_written for stage in stages[name]) for name in names if name in stages}
+    # Three operations read the rows: the first of them writes a copy, and then its output.
+    assert {seq: rows for seq, rows in written.items() if rows} == {20: 2000, 40: 1007}
+    assert all(stage.tasks and stage.cpu_seconds >= 0 for found in stages.values() for stage in found)
 
 
 def sum_by_code(data: Path, count: int) -> PlanBuilder:
