@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Query
-from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 
-from airflow_provider_runtime.board import actions, answers
+from airflow_provider_runtime.board import actions, decisions, evidence, matrix
 from airflow_provider_runtime.board.access import Editor, Reader, User, list_readable, may_edit
 from airflow_provider_runtime.core.errors import RuntimeProviderError
 from airflow_provider_runtime.core.rendering import problem_to_json
@@ -19,6 +19,7 @@ PREFIX = "/runtime-board"
 BUNDLE = Path(__file__).parent / "static" / "board.js"
 
 Text = Annotated[str, Field(min_length=1, max_length=2_000)]
+Name = Annotated[str, Query(min_length=1, max_length=500)]
 Choice = Annotated[str | None, Query(max_length=200)]
 
 
@@ -40,6 +41,14 @@ class OverrideBody(_Body):
     reason: Text
 
 
+class DecisionBody(_Body):
+    """What becomes of the rows that a run has staged, and why."""
+
+    run_id: Text
+    decision: Literal["approved", "refused"]
+    reason: Text
+
+
 def make_app() -> FastAPI:
     """Return the app that Airflow mounts."""
     app = FastAPI(title="airflow-runtime board", docs_url=None, redoc_url=None, openapi_url=None)
@@ -54,37 +63,61 @@ def make_app() -> FastAPI:
     def get_board(
         user: User, calendar: Choice = None, level: Choice = None, year: Choice = None, tag: Choice = None
     ) -> dict[str, Any]:
-        wanted = answers.Filter(calendar, level, year, tag)
-        return answers.make_board(list_readable(user), wanted, lambda dag_id: may_edit(user, dag_id))
+        wanted = matrix.Filter(calendar, level, year, tag)
+        return matrix.make_board(list_readable(user), wanted, lambda dag_id: may_edit(user, dag_id))
 
     @app.get("/api/dags/{dag_id}/board")
     def get_board_of_dag(
         dag_id: str, user: Reader, calendar: Choice = None, level: Choice = None, year: Choice = None
     ) -> dict[str, Any]:
-        wanted = answers.Filter(calendar, level, year, None)
-        return answers.make_board({dag_id}, wanted, lambda found: may_edit(user, found))
+        wanted = matrix.Filter(calendar, level, year, None)
+        return matrix.make_board({dag_id}, wanted, lambda found: may_edit(user, found))
 
     @app.get("/api/dags/{dag_id}/periods/{period}")
-    def get_evidence(dag_id: str, period: str, user: Reader) -> dict[str, Any]:
-        return answers.make_evidence(dag_id, period, may_edit=may_edit(user, dag_id))
+    def get_evidence(dag_id: str, period: str, user: Reader, project: Choice = None) -> dict[str, Any]:
+        return evidence.make_evidence(dag_id, period, project, list_readable(user), may_edit=may_edit(user, dag_id))
 
     @app.get("/api/dags/{dag_id}/runs/{run_id}")
-    def get_evidence_of_run(dag_id: str, run_id: str, user: Reader) -> dict[str, Any]:
-        return answers.make_evidence_of_run(dag_id, run_id, may_edit=may_edit(user, dag_id))
+    def get_evidence_of_run(dag_id: str, run_id: str, user: Reader, project: Choice = None) -> dict[str, Any]:
+        return evidence.make_evidence_of_run(
+            dag_id, run_id, project, list_readable(user), may_edit=may_edit(user, dag_id)
+        )
 
     @app.get("/api/dags/{dag_id}/periods/{period}/evidence.html")
-    def get_evidence_file(dag_id: str, period: str, user: Reader) -> HTMLResponse:
+    def get_evidence_file(dag_id: str, period: str, user: Reader, project: Choice = None) -> HTMLResponse:
+        page = evidence.make_evidence_file(dag_id, period, project, list_readable(user))
+        return HTMLResponse(page, headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"})
+
+    @app.get("/api/dags/{dag_id}/periods/{period}/snapshot.json")
+    def get_snapshot(dag_id: str, period: str, run_id: Name, user: Reader, project: Choice = None) -> Response:
         del user
-        headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
-        return HTMLResponse(answers.make_evidence_file(dag_id, period), headers=headers)
+        content = evidence.read_snapshot(dag_id, period, project, run_id)
+        return Response(content, media_type="application/json")
+
+    @app.get("/api/dags/{dag_id}/periods/{period}/report.json")
+    def get_report(dag_id: str, period: str, run_id: Name, user: Reader, project: Choice = None) -> dict[str, Any]:
+        del user
+        return evidence.read_report(dag_id, period, project, run_id)
 
     @app.post("/api/dags/{dag_id}/periods/{period}/status")
-    def set_status(dag_id: str, period: str, body: StatusBody, user: Editor) -> dict[str, str]:
-        return {"message": actions.set_status(dag_id, period, body.status, body.reason, user.get_name())}
+    def set_status(dag_id: str, period: str, body: StatusBody, user: Editor, project: Choice = None) -> dict[str, str]:
+        return {"message": actions.set_status(dag_id, period, body.status, body.reason, user.get_name(), project)}
 
     @app.post("/api/dags/{dag_id}/periods/{period}/overrides")
-    def override_check(dag_id: str, period: str, body: OverrideBody, user: Editor) -> dict[str, str]:
-        return {"message": actions.override_check(dag_id, period, body.check, body.reason, user.get_name())}
+    def override_check(
+        dag_id: str, period: str, body: OverrideBody, user: Editor, project: Choice = None
+    ) -> dict[str, str]:
+        return {"message": actions.override_check(dag_id, period, body.check, body.reason, user.get_name(), project)}
+
+    @app.post("/api/dags/{dag_id}/periods/{period}/overrides/withdraw")
+    def withdraw_override(
+        dag_id: str, period: str, body: OverrideBody, user: Editor, project: Choice = None
+    ) -> dict[str, str]:
+        return {"message": actions.withdraw_override(dag_id, period, body.check, body.reason, user.get_name(), project)}
+
+    @app.post("/api/dags/{dag_id}/periods/{period}/decisions")
+    def decide(dag_id: str, period: str, body: DecisionBody, user: Editor, project: Choice = None) -> dict[str, Any]:
+        return decisions.decide(dag_id, period, body.run_id, body.decision, body.reason, user, project)
 
     return app
 

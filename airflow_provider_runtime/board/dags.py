@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from airflow.models.dag import DagModel
 from airflow.models.dagrun import DagRun
+from airflow.models.hitl import HITLDetail
 from airflow.models.serialized_dag import SerializedDagModel
+from airflow.models.taskinstance import TaskInstance
 from airflow.utils.session import create_session
 from sqlalchemy import select
 
 from airflow_provider_runtime.core.model.period import Calendar
+from airflow_provider_runtime.core.registry.ports import RunRecord
 from airflow_provider_runtime.timetables.calendar_codec import decode_calendar
 
 _RESOLVE = "ResolveOperator"
+_APPROVE = "ApproveRunOperator"
 _PACKAGE = "airflow_provider_runtime."
 
 
@@ -32,6 +36,44 @@ class ProjectDag:
     calendar: Calendar | None
     """Where the DAG runs by one of our timetables."""
     level: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The task instance that asked for a run."""
+
+    dag_id: str
+    task_id: str
+    run_id: str
+
+
+def find_place(run: RunRecord) -> Place | None:
+    """Return where in Airflow a run was asked for, None when it was not there."""
+    parts = (run.invocation or "").split("/")
+    if len(parts) < 5:
+        return None
+    dag_id, task_id, *middle, _map_index, _clears = parts
+    return Place(dag_id, task_id, "/".join(middle))
+
+
+def find_request(place: Place) -> dict[str, Any] | None:
+    """Return the task of a DAG run that waits for the approval of what another of its tasks has staged."""
+    tasks = (TaskInstance.dag_id == place.dag_id, TaskInstance.run_id == place.run_id)
+    waiting = (HITLDetail.responded_at.is_(None), TaskInstance.operator == _APPROVE)
+    query = select(TaskInstance.task_id, TaskInstance.map_index).join(HITLDetail, HITLDetail.ti_id == TaskInstance.id)
+    group = place.task_id.rpartition(".")[0]
+    with create_session() as session:
+        for task_id, map_index in session.execute(query.where(*tasks, *waiting)):
+            if task_id.rpartition(".")[0] == group:
+                return {**asdict(place), "task_id": task_id, "map_index": map_index}
+    return None
+
+
+def list_failed_tasks(run: DagRun) -> list[str]:
+    """Return the tasks of a DAG run that failed by themselves."""
+    failed = (TaskInstance.dag_id == run.dag_id, TaskInstance.run_id == run.run_id, TaskInstance.state == "failed")
+    with create_session() as session:
+        return list(session.scalars(select(TaskInstance.task_id).where(*failed).order_by(TaskInstance.task_id)))
 
 
 def list_project_dags(dag_ids: Collection[str]) -> list[ProjectDag]:

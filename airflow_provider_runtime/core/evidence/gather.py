@@ -43,6 +43,29 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class LatestRun:
+    """A run after the publication that readers see: it failed, is at work, or waits for a decision."""
+
+    run: Run
+    outputs: Sequence[Document]
+    checks: Sequence[Document]
+    comparison: Document | None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Staged rows that wait for a decision."""
+
+    run_id: str
+    preparer: str | None
+    needs_approval: bool
+    approvers: Sequence[str]
+    kept_until: str | None
+    decision: Document | None
+    """What was decided on these very rows."""
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """All that is known of a project's period."""
 
@@ -54,6 +77,8 @@ class Evidence:
     status: str
     reasons: Sequence[Document]
     run: Run | None
+    latest: LatestRun | None
+    waiting: Waiting | None
     project_version: int | None
     as_of: str | None
     pins: Sequence[Document]
@@ -62,6 +87,8 @@ class Evidence:
     outputs: Sequence[Document]
     checks: Sequence[Document]
     overrides: Sequence[Document]
+    permissions: Sequence[Document]
+    """The checks that runs which are resolved now let fail."""
     comparison: Document | None
     approval: Document | None
     history: Sequence[Document]
@@ -83,6 +110,7 @@ def gather_evidence(
     shown = find_published(runs) or next(iter(runs), None)
     snapshot = snapshots.find(shown) if shown is not None else None
     report: Document = (shown.report if shown is not None else None) or {}
+    latest = runs[0] if runs else None
     period = registry.get_period(calendar, work.period)
     return Evidence(
         project=work.project,
@@ -93,6 +121,8 @@ def gather_evidence(
         status=entry.status if entry is not None else period.status,
         reasons=[asdict(reason) for reason in entry.reasons] if entry is not None else [],
         run=_describe_run(shown) if shown is not None else None,
+        latest=_describe_latest(latest) if latest is not None and latest is not shown else None,
+        waiting=_describe_waiting(registry, latest, snapshots) if latest is not None else None,
         project_version=shown.project_version if shown is not None else None,
         as_of=snapshot.as_of.isoformat() if snapshot is not None else None,
         pins=list_pins(snapshot) if snapshot is not None else [],
@@ -101,6 +131,7 @@ def gather_evidence(
         outputs=_pick(report, "outputs"),
         checks=_pick(report, "checks"),
         overrides=[asdict(found) for found in snapshot.overrides] if snapshot is not None else [],
+        permissions=_list_permissions(registry, latest, work.period) if latest is not None else [],
         comparison=report.get("comparison"),
         approval=_describe_approval(registry.list_approvals(shown.run_id)) if shown is not None else None,
         history=[_describe_publication(run) for run in runs if run.published_at is not None],
@@ -162,6 +193,35 @@ def _describe_run(run: RunRecord) -> Run:
         snapshot_sha256=run.snapshot_sha256,
         error=run.error,
     )
+
+
+def _describe_latest(run: RunRecord) -> LatestRun:
+    report: Document = run.report or {}
+    return LatestRun(_describe_run(run), _pick(report, "outputs"), _pick(report, "checks"), report.get("comparison"))
+
+
+def _describe_waiting(registry: Registry, run: RunRecord, snapshots: RunSnapshots) -> Waiting | None:
+    if run.status != "staged" or run.staged_until is None:
+        return None
+    snapshot = snapshots.find(run)
+    settings = snapshot.plan.settings.publication if snapshot is not None else None
+    answer = [found for found in registry.list_approvals(run.run_id) if found.token == run.token]
+    return Waiting(
+        run_id=run.run_id,
+        preparer=run.who or None,
+        needs_approval=settings is not None and settings.needs_approval,
+        approvers=[name for name in settings.by if name != run.who] if settings is not None else [],
+        kept_until=_format(run.staged_until),
+        decision=_describe_approval(answer),
+    )
+
+
+def _list_permissions(registry: Registry, run: RunRecord, period: str) -> list[Document]:
+    return [
+        {"check": found.check, "who": found.who, "reason": found.reason, "at": _format(found.at)}
+        for found in registry.list_overrides(run.project_id, period)
+        if found.withdrawn_at is None
+    ]
 
 
 def _pick(report: Document, part: str) -> list[Document]:

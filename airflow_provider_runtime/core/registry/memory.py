@@ -84,6 +84,23 @@ class MemoryStore:
         ]
         return sorted(found, key=lambda run: (run.started_at, run.token), reverse=True)[:limit]
 
+    def list_last_runs(self, known: Mapping[str, RunRecord]) -> list[RunRecord]:
+        """List the latest and the last published run of each project and period, the latest first."""
+        del known
+        runs = self.list_runs(None, None, None)
+        published = sorted(
+            (run for run in runs if run.published_at is not None),
+            key=lambda run: run.published_at or run.started_at,
+            reverse=True,
+        )
+        kept: set[str] = set()
+        for ordered in (runs, published):
+            first: dict[tuple[str, str], str] = {}
+            for run in ordered:
+                first.setdefault((run.project_id, run.period), run.snapshot_sha256)
+            kept |= set(first.values())
+        return [run for run in runs if run.snapshot_sha256 in kept]
+
     def is_published(self, project_id: str, period: str) -> bool:
         """Tell whether any run has succeeded."""
         return any(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
@@ -361,6 +361,12 @@ class Registry(Protocol):
         self, *, project: str | None = None, period: str | None = None, limit: int | None = None
     ) -> list[RunRecord]:
         """List runs, the latest first; project is an id or a name."""
+
+    def list_last_runs(self, known: Iterable[RunRecord] = ()) -> list[RunRecord]:
+        """List the latest run of each project and period, and the one that published last, the latest first.
+
+        Runs that the caller knows already are not read again unless they have changed.
+        """
 
     def is_published(self, project_id: str, period: str) -> bool:
         """Tell whether a run of the project has succeeded for the period."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Table, and_, or_, select, text, update
+from sqlalchemy import Connection, RowMapping, ScalarSelect, Subquery, Table, and_, or_, select, text, union, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from airflow_provider_runtime.core.registry import tables
@@ -29,6 +29,7 @@ CLOCKS = {
 }
 RUN_TIMES = ("started_at", "finished_at", "published_at", "staged_until")
 RUN_DOCUMENTS = ("report", "error", "basis")
+MOST_PARAMETERS = 500
 
 
 class SqlStore:
@@ -71,6 +72,29 @@ class SqlStore:
         if period is not None:
             query = query.where(columns.period == period)
         return [_make_run(row) for row in self._connection.execute(query).mappings()]
+
+    def list_last_runs(self, known: Mapping[str, RunRecord]) -> list[RunRecord]:
+        """List the latest and the last published run of each project and period, the latest first."""
+        columns = tables.runs.c
+        order = (columns.started_at.desc(), columns.token.desc())
+        groups = select(columns.project_id, columns.period).distinct().subquery()
+        latest = _find_last(groups, "started_at")
+        published = _find_last(groups, "published_at")
+        either = (select(found).select_from(groups) for found in (latest, published))
+        last = columns.snapshot_sha256.in_(union(*either))
+        light = [column for column in columns if column.name not in RUN_DOCUMENTS]
+        rows = self._connection.execute(select(*light).where(last).order_by(*order)).mappings().all()
+        changed = [row["snapshot_sha256"] for row in rows if not _is_known(row, known)]
+        found = {**known, **self._read_runs(changed)}
+        return [found[row["snapshot_sha256"]] for row in rows]
+
+    def _read_runs(self, digests: Sequence[str]) -> dict[str, RunRecord]:
+        found: dict[str, RunRecord] = {}
+        for first in range(0, len(digests), MOST_PARAMETERS):
+            some = tables.runs.c.snapshot_sha256.in_(digests[first : first + MOST_PARAMETERS])
+            rows = self._connection.execute(select(tables.runs).where(some)).mappings()
+            found |= {row["snapshot_sha256"]: _make_run(row) for row in rows}
+        return found
 
     def is_published(self, project_id: str, period: str) -> bool:
         """Tell whether any run has succeeded."""
@@ -272,6 +296,22 @@ class SqlStore:
         changes = {name: value for name, value in values.items() if name not in keys}
         statement = insert(table).values(**values).on_conflict_do_update(index_elements=keys, set_=changes)
         self._connection.execute(statement)
+
+
+def _find_last(groups: Subquery, moment: str) -> ScalarSelect[str]:
+    """Return the digest of the last run of each project and period, which an index finds without a sort."""
+    runs = tables.runs.alias()
+    of_group = (runs.c.project_id == groups.c.project_id, runs.c.period == groups.c.period)
+    query = select(runs.c.snapshot_sha256).where(*of_group, runs.c[moment].is_not(None)).correlate(groups)
+    return query.order_by(runs.c[moment].desc(), runs.c.token.desc()).limit(1).scalar_subquery()
+
+
+def _is_known(row: RowMapping, known: Mapping[str, RunRecord]) -> bool:
+    """Return whether a run is as it was when it was read before: its documents change with these."""
+    run = known.get(row["snapshot_sha256"])
+    if run is None or (run.status, run.token, run.attempt) != (row["status"], row["token"], row["attempt"]):
+        return False
+    return all(_to_millis(getattr(run, name)) == row[name] for name in RUN_TIMES)
 
 
 def _to_millis(moment: datetime | None) -> int | None:

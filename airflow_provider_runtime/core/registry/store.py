@@ -91,6 +91,7 @@ class Store(Protocol):
     def find_run(self, key: str) -> RunRecord | None: ...  # noqa: D102
     def put_run(self, run: RunRecord) -> None: ...  # noqa: D102
     def list_runs(self, project: str | None, period: str | None, limit: int | None) -> list[RunRecord]: ...  # noqa: D102
+    def list_last_runs(self, known: Mapping[str, RunRecord]) -> list[RunRecord]: ...  # noqa: D102
     def is_published(self, project_id: str, period: str) -> bool: ...  # noqa: D102
 
     def find_lease(self, project_id: str, period: str) -> LeaseRow | None: ...  # noqa: D102

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, MetaData, String, Table, Text
 
-REVISIONS = ("0001", "0002", "0003", "0004")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005")
 """Known states of the schema, the latest last."""
 VERSION_TABLE = "runtime_schema_version"
 
@@ -46,7 +46,9 @@ runs = Table(
     Column("base_publication", Integer),
     Column("basis", Text),
     Index("runtime_runs_by_id", "run_id"),
-    Index("runtime_runs_by_period", "project_id", "period"),
+    Index("runtime_runs_by_order", "project_id", "period", "started_at", "token", "snapshot_sha256"),
+    Index("runtime_runs_by_publication", "project_id", "period", "published_at", "token", "snapshot_sha256"),
+    Index("runtime_runs_by_name", "project_name", "period"),
     Index("runtime_runs_by_start", "started_at"),
 )
 leases = Table(

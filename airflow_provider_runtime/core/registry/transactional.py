@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -130,6 +130,11 @@ class TransactionalRegistry:
     ) -> list[RunRecord]:
         """List runs, the latest first."""
         return self._read(lambda store: store.list_runs(project, period, limit))
+
+    def list_last_runs(self, known: Iterable[RunRecord] = ()) -> list[RunRecord]:
+        """List the latest run of each project and period, and the one that published last, the latest first."""
+        found = {run.snapshot_sha256: run for run in known}
+        return self._read(lambda store: store.list_last_runs(found))
 
     def is_published(self, project_id: str, period: str) -> bool:
         """Tell whether a run of the project has succeeded for the period."""

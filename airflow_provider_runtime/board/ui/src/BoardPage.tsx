@@ -2,7 +2,7 @@
 import { Box, Button, Flex, Heading, NativeSelect, Spinner, Text } from "@chakra-ui/react";
 import { useState } from "react";
 import { useSearchParams } from "react-router-dom";
-import { type Board, type Filter, getBoard, getEvidence, runPeriods } from "./api";
+import { type Board, type Filter, type Period, type Place, type Project, backfill, getBoard, getEvidence, runPeriods } from "./api";
 import { Confirm, type Question } from "./Confirm";
 import { EvidencePanel } from "./Evidence";
 import { Matrix } from "./Matrix";
@@ -53,18 +53,50 @@ const FilterBar = ({ board, filter, change }: { board: Board; filter: Filter; ch
 const FirstSteps = () => (
   <Box p={6} borderWidth="1px" borderRadius="md">
     <Heading size="md">No periods yet</Heading>
-    <Text mt={2}>
-      Periods appear here when a DAG runs a project: put <code>globals().update(project_dags("catalog"))</code> into a DAG file, unpause the DAG, and trigger it or
-      backfill a period.
-    </Text>
+    <Text mt={2}>Periods appear here when a DAG runs a project:</Text>
+    <Box as="ol" pl={6} mt={2} css={{ listStyle: "decimal" }}>
+      <li>
+        Put <code>globals().update(project_dags("catalog"))</code> into a DAG file, beside the folder <code>catalog</code> (<code>airflow-runtime init</code> makes one to start from).
+      </li>
+      <li>Switch the DAG on.</li>
+      <li>Trigger it for a period, or backfill it from the tab of its DAG.</li>
+    </Box>
   </Box>
 );
 
-/** Stale and missing periods of one project, which a backfill can run. */
-const listToRun = (board: Board, dagId: string): string[] =>
-  board.periods
-    .filter((period) => period.status === "open" && ["stale", "missing"].includes(board.cells[dagId]?.[period.period]?.state ?? "missing"))
-    .map((period) => period.period);
+/** DAGs of which nothing can be told: a row that is missing without a word would look as if all were well. */
+const Unreadable = ({ found }: { found: Board["unreadable"] }) => (
+  <Box role="note" mt={3} p={3} borderWidth="1px" borderRadius="md" borderColor="yellow.muted">
+    <Text fontWeight="bold">Not on the board</Text>
+    {found.map((entry) => (
+      <Text key={`${entry.dag_id} ${entry.project}`} fontSize="sm" whiteSpace="pre-line">
+        {entry.project} (DAG {entry.dag_id}): {entry.reason}
+      </Text>
+    ))}
+  </Box>
+);
+
+const TO_RUN = ["stale", "missing"];
+
+/** Stale and missing open periods of one project. */
+const listToRun = (board: Board, project: Project): Period[] =>
+  board.periods.filter((period) => period.status === "open" && TO_RUN.includes(project.cells[period.period]?.state ?? ""));
+
+/** A backfill takes all periods between two, so that it fits only where none in between is to be left alone. */
+const makeRunQuestion = (board: Board, project: Project, periods: Period[]): Question => {
+  const names = periods.map((period) => period.period);
+  const first = board.periods.indexOf(periods[0] as Period);
+  const isRow = periods.every((period, index) => board.periods.indexOf(period) === first + index);
+  const isBackfill = project.backfills && isRow && periods.length > 1;
+  return {
+    title: `Run ${names.length} stale and missing ${names.length === 1 ? "period" : "periods"} of ${project.project}`,
+    consequence: isBackfill
+      ? `Airflow backfills ${names[0]} to ${names[names.length - 1]}, one period after the other. Each publishes when all its checks pass.`
+      : `Airflow starts a run for each of ${names.join(", ")}. Each publishes when all its checks pass.`,
+    button: isBackfill ? "Backfill" : "Run",
+    run: (reason) => (isBackfill ? backfill(project.dag_id, periods, reason) : runPeriods(project.dag_id, names, reason)),
+  };
+};
 
 export const BoardPage = ({ dagId }: { dagId?: string }) => {
   const [parameters, setParameters] = useSearchParams();
@@ -72,7 +104,7 @@ export const BoardPage = ({ dagId }: { dagId?: string }) => {
   const [message, setMessage] = useState<string | null>(null);
   const filter: Filter = Object.fromEntries(FILTERS.map((name) => [name, parameters.get(name) ?? undefined]));
   const board = useAnswer(() => getBoard(dagId, filter), `${dagId ?? ""} ${JSON.stringify(filter)}`);
-  const opened = { dag: dagId ?? parameters.get("dag"), period: parameters.get("period") };
+  const opened = { dagId: dagId ?? parameters.get("dag"), project: parameters.get("project"), period: parameters.get("period") };
 
   const change = (changes: Record<string, string | undefined>) =>
     setParameters((before) => {
@@ -84,36 +116,38 @@ export const BoardPage = ({ dagId }: { dagId?: string }) => {
   if (board.failure !== null) return <Text role="alert" p={6}>{board.failure}</Text>;
   if (board.data === null) return <Spinner m={6} />;
   const shown = board.data;
-  const runnable = dagId !== undefined && shown.projects[0]?.may_edit ? listToRun(shown, dagId) : [];
+  const marked = shown.projects.find((project) => project.dag_id === opened.dagId && (opened.project ?? project.project) === project.project);
+  const toRun = marked?.may_edit ? listToRun(shown, marked) : [];
   return (
     <Box p={4}>
       {dagId === undefined ? <Heading size="xl" mb={3}>Periods</Heading> : null}
-      {shown.projects.length === 0 || shown.periods.length === 0 ? (
+      {shown.projects.length === 0 && filter.tag === undefined ? (
         <FirstSteps />
       ) : (
         <>
-          <Flex justifyContent="space-between" wrap="wrap">
+          <Flex justifyContent="space-between" wrap="wrap" gap={3}>
             <FilterBar board={shown} filter={filter} change={change} />
-            {runnable.length ? (
-              <Button size="sm" variant="outline" onClick={() => setQuestion({
-                title: `Run ${runnable.length} stale and missing periods`,
-                consequence: `Airflow starts a run for each of ${runnable.join(", ")}, in order.`,
-                button: "Run",
-                run: (reason) => runPeriods(dagId as string, runnable, reason),
-              })}>
-                Run stale and missing
+            {marked !== undefined && toRun.length ? (
+              <Button size="sm" variant="outline" onClick={() => setQuestion(makeRunQuestion(shown, marked, toRun))}>
+                Run {toRun.length} stale and missing of {marked.project}
               </Button>
             ) : null}
           </Flex>
           {message === null ? null : <Text role="status" color="green.fg" mb={2}>{message}</Text>}
-          <Matrix board={shown} onOpen={(project, period) => change({ dag: project.dag_id, period: period.period })} />
+          <Matrix board={shown} opened={opened} onOpen={(project, period) => change({ dag: project.dag_id, project: project.project, period: period.period })} />
           <Box mt={2}>
             <Legend />
           </Box>
         </>
       )}
-      {opened.dag && opened.period ? (
-        <Opened key={`${opened.dag} ${opened.period}`} dagId={opened.dag} period={opened.period} onChanged={board.reload} onClose={() => change({ dag: "", period: "" })} />
+      {shown.unreadable.length ? <Unreadable found={shown.unreadable} /> : null}
+      {marked !== undefined && opened.period ? (
+        <Opened
+          key={`${marked.dag_id} ${marked.project} ${opened.period}`}
+          place={{ dagId: marked.dag_id, project: marked.project, period: opened.period }}
+          onChanged={board.reload}
+          onClose={() => change({ dag: "", project: "", period: "" })}
+        />
       ) : null}
       {question === null ? null : (
         <Confirm question={question} onClose={() => setQuestion(null)} onDone={(text) => { setQuestion(null); setMessage(text); board.reload(); }} />
@@ -122,8 +156,8 @@ export const BoardPage = ({ dagId }: { dagId?: string }) => {
   );
 };
 
-const Opened = ({ dagId, period, onChanged, onClose }: { dagId: string; period: string; onChanged: () => void; onClose: () => void }) => {
-  const evidence = useAnswer(() => getEvidence(dagId, period), `${dagId} ${period}`);
+const Opened = ({ place, onChanged, onClose }: { place: Place; onChanged: () => void; onClose: () => void }) => {
+  const evidence = useAnswer(() => getEvidence(place), JSON.stringify(place));
   return (
     <Box mt={6} p={4} borderWidth="1px" borderRadius="md">
       <Flex justifyContent="flex-end">

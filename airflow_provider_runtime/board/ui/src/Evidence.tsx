@@ -1,156 +1,60 @@
 /** Everything that is known of one project's period, and what can be done about it. */
-import { Badge, Box, Button, Code, Flex, Heading, Link, Table, Text } from "@chakra-ui/react";
-import { type ReactNode, useState } from "react";
-import { type Check, type Evidence, type Status, overrideCheck, runPeriods, setStatus } from "./api";
+import { Badge, Box, Code, Flex, Heading, Link, Text } from "@chakra-ui/react";
+import { useState } from "react";
+import { Actions, CheckAction, Decisions } from "./actions";
+import type { Evidence, Run, RunLinks } from "./api";
 import { Confirm, type Question } from "./Confirm";
+import { Changes, Checks, Outputs, Rows, Section, count } from "./parts";
 import { StateBadge } from "./states";
 
-type Value = ReactNode;
-
-const Section = ({ title, children }: { title: string; children: ReactNode }) => (
-  <Box as="section" mt={6}>
-    <Heading as="h3" size="md" mb={2}>
-      {title}
-    </Heading>
-    {children}
-  </Box>
-);
-
-const Rows = ({ heads, rows, numbers = [] }: { heads: string[]; rows: Value[][]; numbers?: number[] }) => (
-  <Box overflowX="auto">
-    <Table.Root size="sm">
-      <Table.Header>
-        <Table.Row>
-          {heads.map((head, index) => (
-            <Table.ColumnHeader key={head} textAlign={numbers.includes(index) ? "end" : "start"}>
-              {head}
-            </Table.ColumnHeader>
-          ))}
-        </Table.Row>
-      </Table.Header>
-      <Table.Body>
-        {rows.map((row, number) => (
-          <Table.Row key={number}>
-            {row.map((value, index) => (
-              <Table.Cell key={index} textAlign={numbers.includes(index) ? "end" : "start"} fontVariantNumeric="tabular-nums">
-                {value}
-              </Table.Cell>
-            ))}
-          </Table.Row>
-        ))}
-      </Table.Body>
-    </Table.Root>
-  </Box>
-);
-
-const CHECK_PALETTES: Record<string, string> = { passed: "green", failed: "red", warned: "yellow", overridden: "purple" };
-
-const CheckStatus = ({ check }: { check: Check }) => (
-  <Badge colorPalette={CHECK_PALETTES[check.status] ?? "gray"} title={check.message ?? ""}>
-    {check.status}
-  </Badge>
-);
-
-const count = (value: number | null) => (value === null ? "" : value.toLocaleString("en"));
-
-const makeStatusQuestion = (shown: Evidence, status: Status): Question => {
-  const verbs: Record<Status, string> = { open: "Reopen", closed: "Close", locked: "Lock" };
-  const consequences: Record<Status, string> = {
-    open: `Runs of ${shown.period} may publish again, in every project of this calendar.`,
-    closed: `No project of this calendar publishes ${shown.period} any more, until somebody reopens it.`,
-    locked: `No project of this calendar ever publishes ${shown.period} again. Runs that are under way publish nothing. This is final.`,
-  };
-  return {
-    title: `${verbs[status]} ${shown.period}`,
-    consequence: consequences[status],
-    button: verbs[status],
-    isFinal: status === "locked",
-    run: (reason) => setStatus(shown.dag_id, shown.period, status, reason),
-  };
-};
-
-const Actions = ({ shown, ask }: { shown: Evidence; ask: (question: Question) => void }) => {
-  if (!shown.may_edit) return null;
-  const { dag_id: dagId, period } = shown;
-  const isLocked = shown.status === "locked";
-  return (
-    <Flex gap={2} wrap="wrap" mt={3}>
-      <Button size="sm" variant="outline" disabled={isLocked} onClick={() => ask({
-        title: `Run ${shown.project} for ${period}`,
-        consequence: "Airflow starts a run for this period. It publishes when all checks pass.",
-        button: "Run",
-        run: (reason) => runPeriods(dagId, [period], reason),
-      })}>
-        Run this period
-      </Button>
-      {shown.status === "open" ? (
-        <Button size="sm" variant="outline" onClick={() => ask(makeStatusQuestion(shown, "closed"))}>
-          Close
-        </Button>
-      ) : null}
-      {shown.status === "closed" ? (
-        <Button size="sm" variant="outline" onClick={() => ask(makeStatusQuestion(shown, "open"))}>
-          Reopen
-        </Button>
-      ) : null}
-      {isLocked ? null : (
-        <Button size="sm" variant="outline" colorPalette="red" onClick={() => ask(makeStatusQuestion(shown, "locked"))}>
-          Lock
-        </Button>
-      )}
-    </Flex>
-  );
-};
-
-const Checks = ({ shown, ask }: { shown: Evidence; ask: (question: Question) => void }) => (
-  <Rows
-    heads={["Check", "Status", "Value", "Expected", "Difference", "Failing rows", ""]}
-    numbers={[2, 3, 4, 5]}
-    rows={shown.checks.map((check) => [
-      check.name,
-      <CheckStatus check={check} />,
-      check.value,
-      check.expected,
-      check.difference,
-      count(check.failing_rows),
-      check.status === "failed" && shown.may_edit ? (
-        <Button size="xs" variant="outline" onClick={() => ask({
-          title: `Override "${check.name}"`,
-          consequence: `This failing check no longer stops runs of ${shown.period} that are resolved from now on. Your name and reason stand in the evidence.`,
-          button: "Override",
-          run: (reason) => overrideCheck(shown.dag_id, shown.period, check.name, reason),
-        })}>
-          Override
-        </Button>
-      ) : null,
-    ])}
-  />
-);
-
-const Changes = ({ shown }: { shown: NonNullable<Evidence["comparison"]> }) => (
+const RunTable = ({ run, links, file }: { run: Run; links: RunLinks; file?: string }) => (
   <>
-    {shown.outputs.map((output) => (
-      <Box key={output.seq} mb={3}>
-        <Text fontWeight="medium">
-          Output {output.seq}, {output.destination}: {count(output.added)} added, {count(output.removed)} removed, {count(output.changed)} changed;{" "}
-          {count(output.rows_before)} rows before, {count(output.rows_after)} after
+    <Rows
+      heads={["Run", "Status", "By", "Started", "Finished", "Published", "Snapshot"]}
+      rows={[[
+        <Code>{run.run_id}</Code>, run.status, run.who, run.started_at, run.finished_at, run.published_at,
+        <Code title={run.snapshot_sha256}>{run.snapshot_sha256.slice(0, 12)}</Code>,
+      ]]}
+    />
+    {run.error === null ? null : (
+      <Box role="alert" mt={2} p={3} borderWidth="1px" borderRadius="md" borderColor="red.muted">
+        <Text fontWeight="bold">
+          {run.error.code}: {run.error.message}
         </Text>
-        <Rows
-          heads={["Column", "Rows changed", "Total before", "Total after", "Difference"]}
-          numbers={[1, 2, 3, 4]}
-          rows={output.columns
-            .filter((column) => column.changed > 0 || (column.difference !== null && column.difference !== "0"))
-            .map((column) => [column.name, count(column.changed), column.total_before, column.total_after, column.difference])}
-        />
+        {run.error.hint === null ? null : <Text>hint: {run.error.hint}</Text>}
       </Box>
-    ))}
+    )}
+    <Flex gap={4} mt={2} fontSize="sm" wrap="wrap">
+      {links.dag_run === null ? null : <Link href={links.dag_run}>DAG run</Link>}
+      {links.log === null ? null : <Link href={links.log}>Log</Link>}
+      {links.snapshot === null ? null : <Link href={links.snapshot} target="_blank">Snapshot</Link>}
+      {links.report === null ? null : <Link href={links.report} target="_blank">Report</Link>}
+      {file === undefined ? null : <Link href={file} target="_blank">Evidence as a file</Link>}
+    </Flex>
   </>
 );
 
-export const EvidencePanel = ({ shown, onChanged }: { shown: Evidence; onChanged: () => void }) => {
+const Deadline = ({ deadline }: { deadline: NonNullable<Evidence["deadline"]> }) =>
+  deadline.is_late ? <Badge colorPalette="red">! late: was due {deadline.due}</Badge> : <Badge>due {deadline.due}</Badge>;
+
+/** The tab of a DAG run says how that run stands: what its tasks refuse is in no registry. */
+const AirflowRun = ({ airflow }: { airflow: NonNullable<Evidence["airflow"]> }) => (
+  <Box role={airflow.state === "failed" ? "alert" : "status"} mt={3} p={3} borderWidth="1px" borderRadius="md" borderColor={airflow.state === "failed" ? "red.muted" : "border"}>
+    <Text>This DAG run: {airflow.state}.</Text>
+    {airflow.failed.map((task) => (
+      <Text key={task.task_id}>
+        The task {task.task_id} failed: <Link href={task.log}>its log says why</Link>
+      </Text>
+    ))}
+  </Box>
+);
+
+type Props = { shown: Evidence; onChanged: () => void };
+
+export const EvidencePanel = ({ shown, onChanged }: Props) => {
   const [question, setQuestion] = useState<Question | null>(null);
   const [message, setMessage] = useState<string | null>(null);
-  const { run } = shown;
+  const { run, latest } = shown;
   return (
     <Box data-testid="evidence">
       <Flex gap={3} alignItems="center" wrap="wrap">
@@ -159,69 +63,74 @@ export const EvidencePanel = ({ shown, onChanged }: { shown: Evidence; onChanged
         </Heading>
         <StateBadge state={shown.state} />
         {shown.status === "open" ? null : <Badge>{shown.status}</Badge>}
+        {shown.deadline === null ? null : <Deadline deadline={shown.deadline} />}
       </Flex>
       {message === null ? null : (
         <Text role="status" color="green.fg" mt={2}>
           {message}
         </Text>
       )}
+      {shown.airflow === undefined ? null : <AirflowRun airflow={shown.airflow} />}
       <Actions shown={shown} ask={setQuestion} />
+      {shown.waiting === null ? null : <Decisions shown={shown} waiting={shown.waiting} ask={setQuestion} />}
       {shown.reasons.length ? (
         <Section title="Why it is not fresh">
           <Rows heads={["What", "Detail", "Columns"]} rows={shown.reasons.map((reason) => [reason.kind, reason.detail, reason.columns.join(", ")])} />
         </Section>
       ) : null}
+      {latest === null ? null : (
+        <Section title="Latest run, which is not published">
+          <RunTable run={latest.run} links={shown.links.latest} />
+          {latest.checks.length ? <Checks checks={latest.checks} act={(check) => <CheckAction shown={shown} check={check} ask={setQuestion} />} /> : null}
+          {latest.comparison === null ? null : <Changes comparison={latest.comparison} />}
+          {latest.outputs.length ? <Outputs outputs={latest.outputs} /> : null}
+        </Section>
+      )}
       {run === null ? (
         <Text mt={4}>No run yet.</Text>
       ) : (
-        <Section title="Run">
+        <Section title={run.published_at === null ? "Run" : "Published run"}>
+          <RunTable run={run} links={shown.links} file={shown.links.file} />
+        </Section>
+      )}
+      {shown.approval === null ? null : (
+        <Section title="Approval">
           <Rows
-            heads={["Run", "Status", "By", "Started", "Published"]}
-            rows={[[<Code>{run.run_id}</Code>, run.status, run.who, run.started_at, run.published_at]]}
+            heads={["Decision", "By", "Prepared by", "When", "Comment"]}
+            rows={[[shown.approval.decision, shown.approval.who, shown.approval.preparer, shown.approval.at, shown.approval.comment]]}
           />
-          {run.error === null ? null : (
-            <Box role="alert" mt={2} p={3} borderWidth="1px" borderRadius="md" borderColor="red.muted">
-              <Text fontWeight="bold">
-                {run.error.code}: {run.error.message}
-              </Text>
-              {run.error.hint === null ? null : <Text>hint: {run.error.hint}</Text>}
-            </Box>
-          )}
-          <Flex gap={4} mt={2} fontSize="sm">
-            {shown.links.dag_run === null ? null : <Link href={shown.links.dag_run}>DAG run</Link>}
-            {shown.links.log === null ? null : <Link href={shown.links.log}>Log</Link>}
-            <Link href={shown.links.file}>Evidence as a file</Link>
-          </Flex>
         </Section>
       )}
       {shown.checks.length ? (
         <Section title="Checks">
-          <Checks shown={shown} ask={setQuestion} />
+          <Checks checks={shown.checks} act={latest === null ? (check) => <CheckAction shown={shown} check={check} ask={setQuestion} /> : undefined} />
+        </Section>
+      ) : null}
+      {shown.overrides.length || shown.permissions.length ? (
+        <Section title="Checks that may fail">
+          <Rows
+            heads={["Check", "By", "When", "Reason", ""]}
+            rows={[
+              ...shown.overrides.map((found) => [found.check, found.who, found.at, found.reason, "in this run"]),
+              ...shown.permissions.map((found) => [found.check, found.who, found.at, found.reason, "in runs from now on"]),
+            ]}
+          />
         </Section>
       ) : null}
       {shown.comparison === null ? null : (
         <Section title="Compared with the publication before">
-          <Changes shown={shown.comparison} />
+          <Changes comparison={shown.comparison} />
         </Section>
       )}
       {shown.outputs.length ? (
         <Section title="Outputs">
-          <Rows
-            heads={["Seq", "Destination", "Rows", "Registered as"]}
-            numbers={[2]}
-            rows={shown.outputs.map((output) => [
-              output.seq,
-              output.destination,
-              count(output.rows),
-              output.registered_dataset === null ? "" : `${output.registered_dataset} version ${output.registered_version ?? ""}`,
-            ])}
-          />
+          <Outputs outputs={shown.outputs} />
         </Section>
       ) : null}
       {shown.operations.length ? (
         <Section title="Operations">
           <Rows
-            heads={["Seq", "Operation", "Name", "Rows affected", "Rows after", "Seconds"]}
+            heads={["Seq", "Operation", "Name", "Rows affected", "Rows after", "Seconds", "Joins"]}
             numbers={[3, 4, 5]}
             rows={shown.operations.map((operation) => [
               operation.seq,
@@ -230,13 +139,23 @@ export const EvidencePanel = ({ shown, onChanged }: { shown: Evidence; onChanged
               count(operation.rows_affected),
               count(operation.rows_after),
               operation.seconds === null ? "" : operation.seconds.toFixed(1),
+              (operation.joins ?? []).map((join) => `${join.alias}: ${count(join.matched)} matched, ${count(join.unmatched)} not`).join("; "),
             ])}
           />
         </Section>
       ) : null}
       {shown.pins.length ? (
-        <Section title="Versions read">
+        <Section title={`Versions read${shown.as_of === null ? "" : `, as of ${shown.as_of}`}`}>
           <Rows heads={["Used by", "Dataset", "Version", "Resolver"]} rows={shown.pins.map((pin) => [pin.used_by, pin.dataset, pin.version, pin.resolver])} />
+        </Section>
+      ) : null}
+      {shown.sources.length ? (
+        <Section title="Files read">
+          <Rows
+            heads={["Table", "Files", "Bytes", "Fingerprint"]}
+            numbers={[1, 2]}
+            rows={shown.sources.map((source) => [source.table, count(source.files), count(source.bytes), <Code title={source.fingerprint ?? ""}>{(source.fingerprint ?? "").slice(0, 19)}</Code>])}
+          />
         </Section>
       ) : null}
       {shown.downstream.length ? (
@@ -246,7 +165,7 @@ export const EvidencePanel = ({ shown, onChanged }: { shown: Evidence; onChanged
       ) : null}
       {shown.history.length ? (
         <Section title="Publications">
-          <Rows heads={["Published", "By", "Rows", "Run"]} numbers={[2]} rows={shown.history.map((entry) => [entry.published_at, entry.who, count(entry.rows), <Code>{entry.run_id}</Code>])} />
+          <Rows heads={["Published", "By", "Version", "Rows", "Run"]} numbers={[2, 3]} rows={shown.history.map((entry) => [entry.published_at, entry.who, entry.project_version, count(entry.rows), <Code>{entry.run_id}</Code>])} />
         </Section>
       ) : null}
       {shown.status_history.length ? (

@@ -3,22 +3,30 @@
 export type State = "fresh" | "stale" | "missing" | "failed" | "staged" | "running";
 export type Status = "open" | "closed" | "locked";
 
-export type Project = { project: string; dag_id: string; tags: string[]; may_edit: boolean };
+export type Project = {
+  project: string;
+  dag_id: string;
+  tags: string[];
+  may_edit: boolean;
+  /** Whether Airflow can backfill the DAG: it runs by periods, not when data arrive. */
+  backfills: boolean;
+  cells: Record<string, Cell>;
+};
 export type Period = { period: string; start_date: string; end_date: string; status: Status; who: string; reason: string };
-export type CheckCounts = { passed: number; failed: number; warned: number };
+export type CheckCounts = { passed: number; failed: number; warned: number; overridden: number };
 export type Cell = {
   state: State;
   late_since: string | null;
   checks: CheckCounts | null;
   approval: string | null;
   published_at: string | null;
-  rows: number | null;
   reasons: string[];
 };
 export type Board = {
   projects: Project[];
   periods: Period[];
-  cells: Record<string, Record<string, Cell>>;
+  /** DAGs that run projects of which nothing can be told, and why. */
+  unreadable: { dag_id: string; project: string; reason: string }[];
   choices: { calendars: { calendar: string; level: string }[]; years: string[]; tags: string[] };
   shown: { calendar: string; level: string; year: string };
 };
@@ -32,6 +40,8 @@ export type Check = {
   status: string;
   rows: number | null;
   failing_rows: number | null;
+  failing_rows_uri: string | null;
+  groups: { key: Record<string, string | null>; value: string | null; expected: string | null; difference: string | null; status: string }[] | null;
   value: string | null;
   expected: string | null;
   difference: string | null;
@@ -49,34 +59,64 @@ export type Comparison = {
     columns: { name: string; changed: number; total_before: string | null; total_after: string | null; difference: string | null }[];
   }[];
 };
+export type Run = {
+  run_id: string;
+  status: string;
+  who: string | null;
+  started_at: string;
+  finished_at: string | null;
+  published_at: string | null;
+  snapshot_sha256: string;
+  error: { code: string; message: string; hint: string | null } | null;
+};
+export type Output = { seq: number; destination: string; rows: number; registered_dataset: string | null; registered_version: number | null; totals: Record<string, string | null> | null };
+export type Decision = { decision: string; who: string; preparer: string | null; at: string; comment: string | null };
+export type Waiting = {
+  run_id: string;
+  preparer: string | null;
+  needs_approval: boolean;
+  approvers: string[];
+  kept_until: string | null;
+  decision: Decision | null;
+};
+export type RunLinks = { dag_run: string | null; log: string | null; snapshot: string | null; report: string | null };
 export type Evidence = {
   project: string;
   project_version: number | null;
+  calendar: string;
   dag_id: string;
   period: string;
   state: State;
   status: Status;
   reasons: Reason[];
-  run: {
-    run_id: string;
-    status: string;
-    who: string | null;
-    started_at: string;
-    finished_at: string | null;
-    published_at: string | null;
-    snapshot_sha256: string;
-    error: { code: string; message: string; hint: string | null } | null;
-  } | null;
+  run: Run | null;
+  latest: { run: Run; outputs: Output[]; checks: Check[]; comparison: Comparison | null } | null;
+  waiting: Waiting | null;
   pins: { used_by: string; dataset: string; version: number; resolver: string }[];
-  operations: { seq: number; type: string; name: string; rows_affected: number | null; rows_after: number | null; seconds: number | null }[];
-  outputs: { seq: number; destination: string; rows: number; registered_dataset: string | null; registered_version: number | null }[];
+  operations: {
+    seq: number;
+    type: string;
+    name: string;
+    rows_affected: number | null;
+    rows_after: number | null;
+    seconds: number | null;
+    joins: { alias: string; matched: number; unmatched: number }[] | null;
+  }[];
+  sources: { table: string; version: number; files: number | null; bytes: number | null; fingerprint: string | null }[];
+  as_of: string | null;
+  overrides: { check: string; who: string; at: string; reason: string }[];
+  deadline: { due: string; is_late: boolean } | null;
+  outputs: Output[];
   checks: Check[];
+  permissions: { check: string; who: string; reason: string; at: string }[];
   comparison: Comparison | null;
-  approval: { decision: string; who: string; at: string; comment: string | null } | null;
-  history: { run_id: string; published_at: string; rows: number | null; who: string | null }[];
+  approval: Decision | null;
+  history: { run_id: string; published_at: string; rows: number | null; who: string | null; project_version: number }[];
   status_history: { status: Status; who: string; reason: string; at: string }[];
   downstream: { project: string; period: string; state: State }[];
-  links: { dag_run: string | null; log: string | null; file: string };
+  links: RunLinks & { file: string; latest: RunLinks };
+  /** Of the tab of a DAG run: how it stands, and which of its tasks failed. */
+  airflow?: { state: string; failed: { task_id: string; log: string }[] };
   may_edit: boolean;
 };
 
@@ -87,16 +127,26 @@ const base = () => new URL("runtime-board/", document.baseURI);
 const ask = async <T>(path: string, init?: RequestInit): Promise<T> => {
   const response = await fetch(new URL(path, base()), { credentials: "same-origin", ...init });
   if (response.ok) return (await response.json()) as T;
+  throw new Refused(await readDetail(response));
+};
+
+const readDetail = async (response: Response): Promise<string> => {
   const body: unknown = await response.json().catch(() => null);
   const detail = body !== null && typeof body === "object" && "detail" in body ? body.detail : response.statusText;
-  throw new Refused(typeof detail === "string" ? detail : JSON.stringify(detail));
+  return typeof detail === "string" ? detail : JSON.stringify(detail);
 };
+
+export type Done = { message: string };
 
 const act = <T>(path: string, body: object): Promise<T> =>
   ask<T>(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
 
 const part = (text: string) => encodeURIComponent(text);
-const place = (dagId: string, period: string) => `api/dags/${part(dagId)}/periods/${part(period)}`;
+
+/** A DAG's project and a period of it. */
+export type Place = { dagId: string; project: string; period: string };
+const at = ({ dagId, project, period }: Place, rest = "") =>
+  `api/dags/${part(dagId)}/periods/${part(period)}${rest}?project=${part(project)}`;
 
 export type Filter = { calendar?: string; level?: string; year?: string; tag?: string };
 
@@ -107,15 +157,36 @@ const query = (filter: Filter) => {
 
 export const getBoard = (dagId: string | undefined, filter: Filter) =>
   ask<Board>((dagId === undefined ? "api/board" : `api/dags/${part(dagId)}/board`) + query(filter));
-export const getEvidence = (dagId: string, period: string) => ask<Evidence>(place(dagId, period));
+export const getEvidence = (place: Place) => ask<Evidence>(at(place));
 export const getEvidenceOfRun = (dagId: string, runId: string) =>
   ask<Evidence>(`api/dags/${part(dagId)}/runs/${part(runId)}`);
-export const setStatus = (dagId: string, period: string, status: Status, reason: string) =>
-  act<{ message: string }>(`${place(dagId, period)}/status`, { status, reason });
-export const overrideCheck = (dagId: string, period: string, check: string, reason: string) =>
-  act<{ message: string }>(`${place(dagId, period)}/overrides`, { check, reason });
+export const setStatus = (place: Place, status: Status, reason: string) =>
+  act<Done>(at(place, "/status"), { status, reason });
+export const overrideCheck = (place: Place, check: string, reason: string) =>
+  act<Done>(at(place, "/overrides"), { check, reason });
+export const withdrawOverride = (place: Place, check: string, reason: string) =>
+  act<Done>(at(place, "/overrides/withdraw"), { check, reason });
 
-/** Airflow's own API makes runs and takes decisions, with its own rights; the reason becomes the note of the run. */
+type Request = { dag_id: string; run_id: string; task_id: string; map_index: number };
+
+/** Keeps the decision in the registry, under its rules, and then answers the task of Airflow that waits for it. */
+export const decide = async (place: Place, runId: string, decision: "approved" | "refused", reason: string): Promise<Done> => {
+  const kept = await act<Done & { request: Request | null }>(at(place, "/decisions"), { run_id: runId, decision, reason });
+  if (kept.request !== null) {
+    const { dag_id, run_id, task_id, map_index } = kept.request;
+    const chosen = decision === "approved" ? "Approve" : "Reject";
+    const task = `dags/${part(dag_id)}/dagRuns/${part(run_id)}/taskInstances/${part(task_id)}/${map_index}`;
+    try {
+      await askAirflow("PATCH", `${task}/hitlDetails`, { chosen_options: [chosen], params_input: { comment: reason } });
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Refused(`The decision is kept, but the task ${task_id} of the DAG run still waits. ${why}`);
+    }
+  }
+  return { message: kept.message };
+};
+
+/** Airflow's own API makes runs and answers tasks, with its own rights. */
 const askAirflow = async (method: string, path: string, body: object): Promise<void> => {
   const response = await fetch(new URL(`api/v2/${path}`, document.baseURI), {
     method,
@@ -123,11 +194,25 @@ const askAirflow = async (method: string, path: string, body: object): Promise<v
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(body),
   });
-  if (!response.ok) throw new Refused(`${path}: ${response.status} ${await response.text()}`);
+  if (!response.ok) throw new Refused(`Airflow answered ${response.status}: ${await readDetail(response)}`);
 };
 
-export const runPeriods = async (dagId: string, periods: string[], reason: string): Promise<{ message: string }> => {
+/** One run for each period; the reason becomes the note of the run. */
+export const runPeriods = async (dagId: string, periods: string[], reason: string): Promise<Done> => {
   for (const period of periods)
     await askAirflow("POST", `dags/${part(dagId)}/dagRuns`, { logical_date: null, partition_key: period, note: reason });
   return { message: `${periods.length} ${periods.length === 1 ? "run was" : "runs were"} started` };
+};
+
+/** A backfill of all periods from the first to the last; the reason stands in the configuration of its runs. */
+export const backfill = async (dagId: string, periods: Period[], reason: string): Promise<Done> => {
+  await askAirflow("POST", "backfills", {
+    dag_id: dagId,
+    from_date: `${periods[0]?.start_date}T00:00:00Z`,
+    to_date: `${periods[periods.length - 1]?.start_date}T00:00:00Z`,
+    reprocess_behavior: "completed",
+    max_active_runs: 1,
+    dag_run_conf: { reason },
+  });
+  return { message: `a backfill of ${periods.length} periods was started` };
 };

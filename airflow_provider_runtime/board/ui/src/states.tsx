@@ -1,6 +1,6 @@
 /** How states look: a sign and a word beside the colour, which nobody has to tell apart. */
 import { Box, Flex, Text } from "@chakra-ui/react";
-import type { Cell, State, Status } from "./api";
+import type { Cell, CheckCounts, State, Status } from "./api";
 
 type Look = { sign: string; palette: string; meaning: string };
 
@@ -12,7 +12,10 @@ export const LOOKS: Record<State, Look> = {
   staged: { sign: "◐", palette: "purple", meaning: "computed, waiting to be published" },
   running: { sign: "▶", palette: "blue", meaning: "running now" },
 };
-export const STATUS_SIGNS: Record<Status, string> = { open: "", closed: "closed", locked: "locked" };
+export const LATE = "!";
+export const WARNED = "△";
+export const NOT_DUE = "·";
+export const STATUS_SIGNS: Record<Status, string> = { open: "", closed: "■ closed", locked: "⚿ locked" };
 
 export const StateSign = ({ state }: { state: State }) => {
   const look = LOOKS[state];
@@ -52,24 +55,37 @@ export const Legend = () => (
         {state}
       </Flex>
     ))}
-    <Flex gap={2} alignItems="center">
-      <Box as="span" fontWeight="bold" color="red.fg">
-        !
-      </Box>
-      late
-    </Flex>
+    {[
+      [LATE, "late"],
+      [WARNED, "checks warned or overridden"],
+      [NOT_DUE, "not due"],
+    ].map(([sign, meaning]) => (
+      <Flex key={sign} gap={2} alignItems="center">
+        <Box as="span" fontWeight="bold" color="red.fg">
+          {sign}
+        </Box>
+        {meaning}
+      </Flex>
+    ))}
   </Flex>
 );
 
 /** What a cell says to somebody who does not see it. */
-export const describeCell = (project: string, period: string, status: Status, cell: Cell): string =>
+export const describeCell = (project: string, period: string, status: Status, cell: Cell | undefined): string =>
   [
-    `${project}, ${period}: ${cell.state}`,
+    `${project}, ${period}: ${cell === undefined ? "not due" : cell.state}`,
     status === "open" ? null : status,
-    cell.late_since === null ? null : `late since ${cell.late_since}`,
-    cell.checks === null ? null : `${cell.checks.failed} of ${cell.checks.passed + cell.checks.failed + cell.checks.warned} checks failed`,
-    cell.approval === null ? null : `approval ${cell.approval}`,
-    ...cell.reasons,
+    cell === undefined || cell.late_since === null ? null : `late since ${cell.late_since}`,
+    cell === undefined || cell.checks === null ? null : describeChecks(cell.checks),
+    cell === undefined || cell.approval === null ? null : `approval: ${cell.approval}`,
+    cell === undefined || cell.published_at === null ? null : `published ${cell.published_at}`,
+    ...(cell?.reasons ?? []),
   ]
     .filter((text) => text !== null)
     .join("; ");
+
+const describeChecks = (checks: CheckCounts) =>
+  `checks: ${Object.entries(checks)
+    .filter(([, number]) => number > 0)
+    .map(([name, number]) => `${number} ${name}`)
+    .join(", ")}`;

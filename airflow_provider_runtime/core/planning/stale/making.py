@@ -14,7 +14,7 @@ from airflow_provider_runtime.core.planning.resolve.run_period import get_projec
 from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
 from airflow_provider_runtime.core.planning.stale.files import fingerprint_locations
 from airflow_provider_runtime.core.planning.stale.look import Look
-from airflow_provider_runtime.core.planning.stale.past import collect_past_runs
+from airflow_provider_runtime.core.planning.stale.past import PastRuns, collect_past_runs
 from airflow_provider_runtime.core.planning.stale.plan import Plan, Scope, Work
 from airflow_provider_runtime.core.registry.ports import Registry
 
@@ -23,12 +23,16 @@ RECORDED = RunSnapshots()
 
 
 def make_plan(
-    catalog: Path | LoadResult, registry: Registry, scope: Scope | None = None, snapshots: RunSnapshots = RECORDED
+    catalog: Path | LoadResult,
+    registry: Registry,
+    scope: Scope | None = None,
+    snapshots: RunSnapshots = RECORDED,
+    past: PastRuns | None = None,
 ) -> Plan:
     """Return the state of every project and period in scope."""
     scope = scope or Scope()
     loaded = load_catalog(catalog, project=scope.project) if isinstance(catalog, Path) else catalog
-    past = collect_past_runs(registry.list_runs())
+    past = past or collect_past_runs(registry.list_last_runs())
     return Look(loaded, registry, past, fingerprint_locations, snapshots, scope).make_plan()
 
 

@@ -287,6 +287,19 @@ class RegistryCases:
         assert [run.run_id for run in registry.list_runs(project="p", period="2026-01")] == ["run-a"]
         assert len(registry.list_runs(limit=1)) == 1
 
+    def test_last_runs_are_the_latest_and_the_published_one_of_each_period(self, registry: Registry) -> None:
+        for name, succeeds in (("a", True), ("b", True), ("c", False), ("d", False)):
+            attempt = begin(registry, make_start(name))
+            if succeeds:
+                registry.finish_attempt(attempt, [], {"rows_in": 1})
+            else:
+                registry.fail_attempt(attempt, {"code": "DATA_001"})
+            time.sleep(0.005)  # the registry counts milliseconds
+        registry.finish_attempt(begin(registry, make_start("e", project="q")), [], {"rows_in": 2})
+        last = registry.list_last_runs()
+        assert [run.run_id for run in last] == ["run-e", "run-d", "run-b"]
+        assert last[2] == registry.find_run("run-b")
+
     def test_staged_run_is_published_with_its_own_token(self, registry: Registry) -> None:
         attempt = begin(registry, make_start("a", who="ann"))
         staged = registry.stage_attempt(attempt, {"rows_in": 7, "outputs": []})
