@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
     from airflow_provider_runtime.cli.local_spark import start_spark
-    from spark_jobs.run_project import run_snapshot
+    from spark_jobs.job import run_snapshot
 
     with tempfile.TemporaryDirectory() as name:
         spark = start_spark("local[2]", {"spark.driver.memory": "4g"})

@@ -114,7 +114,7 @@ class Session:
 
     def time(self, operations: Operations, rounds: int) -> float:
         """Return the best time of a project, from the loaded catalog to the published outputs."""
-        from spark_jobs.run_project import run_snapshot
+        from spark_jobs.job import run_snapshot
 
         resolve = self.load(operations)
         best = float("inf")

@@ -121,7 +121,7 @@ class LocalRunner:
 
         Rows that cannot be removed now go with the period's next run.
         """
-        from spark_jobs.run_project import discard_staged
+        from spark_jobs.job import discard_staged
 
         _fill_credentials(snapshot.plan)
         discard_staged(self.find_session(snapshot), snapshot, read_document(Report, record.report))
@@ -135,7 +135,7 @@ class LocalRunner:
     def compare_staged(self, snapshot: Snapshot, record: RunRecord, request: CompareRequest) -> Comparison:
         """Return what would change if what a run has staged were published."""
         from spark_jobs.errors import JobError
-        from spark_jobs.run_project import compare_staged
+        from spark_jobs.job import compare_staged
 
         _fill_credentials(snapshot.plan)
         snapshot = TableCommits(snapshot, read_properties).show_published()
@@ -179,7 +179,7 @@ class LocalJob:
 
     def run(self) -> Report:
         """Run the job and return its report."""
-        from spark_jobs.run_project import run_snapshot
+        from spark_jobs.job import run_snapshot
         from spark_jobs.spark.stages import find_last_stage, list_stages
 
         snapshot, token = self.execution.snapshot, self.execution.attempt.token
@@ -207,7 +207,7 @@ class LocalJob:
 
     def _choose_place(self) -> str:
         """Return the folder for rows that fail a check: beside the report, or beside the snapshot without one."""
-        from spark_jobs.run_project import make_failing_rows_uri
+        from spark_jobs.job import make_failing_rows_uri
 
         if self.runner.report is None:
             return make_failing_rows_uri(make_uri(Path(), self.execution.snapshot_uri))
@@ -239,7 +239,7 @@ class PublishJob(LocalJob):
 
     def run(self) -> Report:
         """Publish what was staged and return the report."""
-        from spark_jobs.run_project import publish_staged
+        from spark_jobs.job import publish_staged
 
         snapshot = self.execution.snapshot
         _fill_credentials(snapshot.plan)

@@ -44,7 +44,7 @@ def run(catalog: Path, projects: tuple[str, ...]) -> None:
 
     from airflow_provider_runtime.core.catalog.loader import load_catalog
     from airflow_provider_runtime.core.planning.snapshot.builder import build_snapshot
-    from spark_jobs.run_project import run_snapshot
+    from spark_jobs.job import run_snapshot
 
     loaded = load_catalog(catalog)
     spark = SparkSession.builder.appName("training").getOrCreate()

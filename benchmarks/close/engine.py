@@ -19,7 +19,7 @@ from airflow_provider_runtime.cli.local_spark import start_spark
 from airflow_provider_runtime.core.catalog.loader import load_catalog
 from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions, build_snapshot
 from spark_jobs.contract.snapshot import Snapshot
-from spark_jobs.run_project import run_snapshot
+from spark_jobs.job import run_snapshot
 
 TIMESTAMP = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
 CATALOG = Path(__file__).with_name("catalog.yaml")

@@ -18,7 +18,7 @@ from spark_jobs.contract.sql import quote_name
 from spark_jobs.rows.plan_reading import find_host, is_reader, list_known, list_needed_by, list_users, sees_deleted
 from spark_jobs.rows.system_columns import name_values
 from spark_jobs.rows.working import Part, WorkingDataset, find_origins, union
-from spark_jobs.spark.stages import describe_jobs
+from spark_jobs.spark.jvm import describe_jobs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -32,7 +32,7 @@ from spark_jobs.sinks.ledger import (
     update_row,
     write_brought,
 )
-from spark_jobs.spark.jvm import Database, DatabaseError, find_driver
+from spark_jobs.spark.databases import Database, DatabaseError, find_driver
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

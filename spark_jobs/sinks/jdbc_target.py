@@ -16,8 +16,8 @@ from spark_jobs.credentials import Credentials
 from spark_jobs.errors import JobError
 from spark_jobs.redaction import redact
 from spark_jobs.sinks.attempts import Attempt
+from spark_jobs.spark.databases import Database, DatabaseError, MissingDriverError, connect_database
 from spark_jobs.spark.dialects import Dialect, find_dialect
-from spark_jobs.spark.jvm import Database, DatabaseError, MissingDriverError, connect_database
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from spark_jobs.contract.own_tables import LEDGER
 from spark_jobs.sinks.jdbc_target import JdbcTarget
-from spark_jobs.spark.jvm import Database, DatabaseError
+from spark_jobs.spark.databases import Database, DatabaseError
 
 LedgerKey = tuple[str, str, str]
 """Target, project, period."""

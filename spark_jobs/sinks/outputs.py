@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,21 +11,21 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
 from spark_jobs.contract.addresses import escape_pattern, is_local
-from spark_jobs.contract.options import VERIFIED, merge_options
+from spark_jobs.contract.options import VERIFIED
 from spark_jobs.contract.plan import Location, Table, Temporal
 from spark_jobs.contract.report import OutputReport, SliceReport, StagedReport
 from spark_jobs.contract.sql import quote_name
-from spark_jobs.credentials import read_credentials, read_options
+from spark_jobs.credentials import read_options
 from spark_jobs.errors import JobError, shorten
 from spark_jobs.redaction import redact
 from spark_jobs.sinks.attempts import Attempt, StagingArea
-from spark_jobs.sinks.jdbc import JdbcOutput
-from spark_jobs.sinks.jdbc_target import JdbcTarget, is_about_values, make_value_error
-from spark_jobs.sinks.path import FORMAT_DEFAULTS, PARQUET, FileTable, StagedFiles, make_write_error
+from spark_jobs.sinks.jdbc_target import is_about_values, make_value_error
+from spark_jobs.sinks.path import PARQUET, StagedFiles, make_write_error
 from spark_jobs.sinks.protocol import StagedOutput
+from spark_jobs.sinks.write_failures import find_write_failure
 from spark_jobs.sources import SourceContext, load_table
 from spark_jobs.sources.database_snapshots import DatabaseSnapshots
-from spark_jobs.sources.read_errors import NO_NUMBER, find_wrong_option
+from spark_jobs.sources.read_errors import find_wrong_option
 from spark_jobs.spark.jvm import list_causes
 from spark_jobs.spark.storage import Storage, digest_rows, join_uri, open_storage
 
@@ -36,16 +34,6 @@ if TYPE_CHECKING:
 
     from spark_jobs.contract.plan import OutputOperation
     from spark_jobs.contract.snapshot import Snapshot
-
-FULL_SIGNS = ("No space left on device", "Disk quota exceeded")
-REFUSED_SIGNS = (
-    "Permission denied",
-    "Mkdirs failed",
-    "Read-only file system",
-    "ot a directory",
-    "FileNotFoundException",
-)
-DATABASE_SAYS = re.compile(r"(?:SQL\w*Exception|BatchUpdateException): ([^\n]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +125,9 @@ class Output:
                 # Staged files that are gone were taken away by a newer attempt.
                 self.check()
             # Writing is what makes Spark compute: most failures here are about the data, and are explained elsewhere.
-            reason = self._find_write_failure(failure)
-            if reason is not None and self.operation.destination.kind == "jdbc" and is_about_values(reason):
+            in_database = self.operation.destination.kind == "jdbc"
+            reason = find_write_failure(failure, self.attempt.name, in_database=in_database)
+            if reason is not None and in_database and is_about_values(reason):
                 raise make_value_error(self.operation, reason) from failure
             if reason is not None:
                 raise self._make_write_error(reason) from failure
@@ -233,7 +222,7 @@ class Output:
         schema = ", ".join(f"{quote_name(column.name)} {column.type}" for column in self.operation.columns)
         return self.spark.read.options(**VERIFIED).schema(schema).parquet(escape_pattern(staged.uri))
 
-    def _load(self, temporal: Temporal, *locations: Location) -> DataFrame:
+    def load(self, temporal: Temporal, *locations: Location) -> DataFrame:
         """Return rows as any table's are read: strictly, as the output's columns."""
         operation = self.operation
         table = Table(
@@ -250,24 +239,6 @@ class Output:
         period, as_of = self.snapshot.period.identifier, self.snapshot.as_of
         context = SourceContext(self.spark, period, as_of, read_options, snapshots, needs_positions=False)
         return load_table(context, table).frame.select(*(quote_name(column.name) for column in operation.columns))
-
-    def _find_write_failure(self, failure: Exception) -> str | None:
-        """Return what says that the files or the database refused the rows; None when it was something else."""
-        if isinstance(failure, OSError):
-            return failure.strerror or str(failure)
-        texts = list_causes(failure)
-        for text in texts:
-            full = next((sign for sign in FULL_SIGNS if sign in text), None)
-            if full is not None:
-                return full
-            if self.attempt.name in text and any(sign in text for sign in REFUSED_SIGNS):
-                return shorten(text)
-        said = DATABASE_SAYS.findall("\n".join(texts)) if self.operation.destination.kind == "jdbc" else []
-        if any(NO_NUMBER.search(text) for text in said):
-            # It is the source that holds it.
-            return None
-        # The last cause is the first one in time: what the database has said itself.
-        return shorten(said[-1]) if said else None
 
     def _refuse_options(self, failure: Exception) -> None:
         """Raise OUTPUT_002 for an option's value that Spark does not take: no retry would help."""
@@ -302,236 +273,3 @@ class Output:
         kept.storage.make_folder(kept.hidden_uri)
         for entry in staged.storage.list(staged.uri):
             kept.storage.copy_file(join_uri(staged.uri, entry.name), join_uri(kept.hidden_uri, entry.name))
-
-
-class FileOutput(Output):
-    """An output that is a folder of files."""
-
-    area: StagingArea
-
-    def __init__(
-        self,
-        spark: SparkSession,
-        snapshot: Snapshot,
-        operation: OutputOperation,
-        attempt: Attempt,
-        *,
-        is_checked: bool = False,
-    ) -> None:
-        super().__init__(spark, snapshot, operation, attempt, is_checked=is_checked)
-        destination = operation.destination
-        self._storage = open_storage(destination.uri, spark)
-        self.area = StagingArea(self._storage, destination.uri, attempt)
-        self._files = StagedFiles(
-            spark,
-            self._storage,
-            join_uri(self.area.folder, str(operation.seq)),
-            destination.format,
-            destination.options,
-        )
-        self._overwrites = operation.write_mode == "overwrite"
-        self._table = FileTable(
-            self._storage, self.area, destination.uri, attempt.period, self._overwrites, attempt.token
-        )
-        self._kept_files: Mapping[str, int] = {}
-        # What is registered or checked is staged as Parquet, and converted once all its rows are there.
-        self._converts = (self.slice is not None or is_checked) and destination.format != PARQUET
-        self.staged = (self.stage_slice() or self._stage_for_checks()) if self._converts else self._files
-
-    def _stage_for_checks(self) -> StagedFiles:
-        uri = join_uri(self.area.folder, f"{self.operation.seq}-checked")
-        return StagedFiles(self.spark, self._storage, uri, PARQUET)
-
-    def check_writable(self) -> None:
-        """Raise PERIOD_002 for a locked period, OUTPUT_002 for one that another project has written."""
-        with self.explained():
-            self.area.check_period()
-            if not self.operation.destination.shared:
-                self.area.check_writers(overwrites=self._overwrites)
-
-    def claim(self) -> None:
-        """Become the newest attempt at this folder."""
-        with self.explained():
-            self.area.claim()
-            self._table.recover()
-            credentials = read_options(self.operation.destination.credential_ref)
-            self._files.options = merge_options(
-                self._files.options, {name: value for name, value in credentials.items() if "." in name}
-            )
-
-    def check(self) -> None:
-        """Raise RUN_002 when a newer attempt is known here, PERIOD_002 when a lock is."""
-        with self.explained():
-            self.area.check()
-            self.area.check_period()
-
-    def take_up(self, kept: OutputReport) -> None:
-        """Go on with the files that this attempt has staged."""
-        assert kept.staged is not None
-        self.rows, self._kept_files, self.resumes = kept.rows, kept.staged.files, True
-        self._table = replace(self._table, resumes=True)
-        with self.explained():
-            self.area.check()
-            self._table.recover()
-
-    def is_published(self) -> bool:
-        """Tell whether the table holds the staged files."""
-        with self.explained():
-            return self._table.holds_files(self._kept_files)
-
-    def keep(self, until_millis: int) -> None:
-        """Keep the staged files from being swept."""
-        with self.explained():
-            self.area.keep(until_millis)
-
-    def note_writer(self) -> None:
-        """Note in the table's hidden folder that this project writes the period."""
-        with self.explained():
-            self.area.note_writer(overwrites=self._overwrites, is_shared=self.operation.destination.shared)
-
-    def describe_staged(self) -> StagedReport:
-        """Return the folder of the staged files."""
-        return StagedReport(self.attempt.nonce, self._files.uri, self._files.format, files=self._files.list_sizes())
-
-    def seal(self) -> None:
-        """Finish the staged files, converted where that is asked for."""
-        with self.explained():
-            if self.staged is not None and self._converts:
-                self.staged.seal()
-                self._files.add(self.read_staged(self.staged))
-            self._files.seal()
-
-    def rehearse(self) -> None:
-        """See whether files can be moved to the table: it may be a link to another disk, or nobody may write there."""
-        with self.explained():
-            self._table.rehearse()
-
-    def read_rows(self) -> DataFrame:
-        """Return the rows as they are staged; what is not Parquet is read as strictly as a source."""
-        assert self.staged is not None
-        if self.stages_parquet:
-            return self.read_staged(self.staged)
-        options = merge_options(FORMAT_DEFAULTS.get(self.staged.format, {}), self.staged.options)
-        uri = escape_pattern(self.staged.uri)
-        location = Location(kind="files", format=self.staged.format, uri=uri, options=options, on_missing="empty")
-        return self._load(Temporal("snapshot"), location)
-
-    def read_published(self) -> DataFrame | None:
-        """Return the rows of the period's folder, or of the whole table."""
-        uri = self._table.find_published()
-        if uri is None:
-            return None
-        destination = self.operation.destination
-        options = merge_options(FORMAT_DEFAULTS.get(destination.format, {}), destination.options)
-        location = Location(
-            kind="files", format=destination.format, uri=escape_pattern(uri), options=options,
-            credential_ref=destination.credential_ref, on_missing="empty",
-        )  # fmt: skip
-        return self._load(Temporal("snapshot"), location)
-
-    def publish(self) -> None:
-        """Swap the staged files in."""
-        with self.explained():
-            self._table.publish(self._files.uri)
-
-    def clean(self) -> None:
-        """Remove what is left of staging, and what was retired long ago."""
-        with contextlib.suppress(OSError):
-            if self.resumes:
-                self._retire_replaced()
-            self.area.empty()
-            self.area.sweep()
-
-    def _retire_replaced(self) -> None:
-        """Keep for its readers what a process that ended right after a swap has left where the staged files were."""
-        for uri in (self._files.uri, f"{self._files.uri}.table"):
-            if self._storage.exists(uri):
-                self.area.retire(uri)
-
-    def abandon(self) -> None:
-        """Remove what was staged; the attempt's folder stays as a fence."""
-        super().abandon()
-        self.area.empty()
-        self._table.recover()
-
-
-class JdbcTableOutput(Output):
-    """An output that is a table of a database."""
-
-    def __init__(
-        self,
-        spark: SparkSession,
-        snapshot: Snapshot,
-        operation: OutputOperation,
-        attempt: Attempt,
-        *,
-        is_checked: bool = False,
-    ) -> None:
-        super().__init__(spark, snapshot, operation, attempt, is_checked=is_checked)
-        ref = operation.destination.credential_ref
-        periods = snapshot.replaced_periods
-        target = JdbcTarget(spark, operation, attempt, periods, lambda: read_credentials(ref))
-        self._table = JdbcOutput(target)
-        self.staged = self.stage_slice()
-
-    def claim(self) -> None:
-        """Become the newest attempt in the ledger."""
-        self._table.claim()
-
-    def check(self) -> None:
-        """Raise RUN_002 when the ledger knows a newer attempt; the transaction that publishes looks again."""
-        self._table.check()
-
-    def take_up(self, kept: OutputReport) -> None:
-        """Go on with the stage table of this attempt."""
-        self.rows, self.resumes = kept.rows, True
-        self._table.take_up(kept.rows)
-
-    def is_published(self) -> bool:
-        """Tell whether the ledger says so."""
-        return self._table.is_published()
-
-    def describe_staged(self) -> StagedReport:
-        """Return the stage table."""
-        return StagedReport(self.attempt.nonce, table=self._table.stage_name)
-
-    def rehearse(self) -> None:
-        """Let the database refuse the rows while nothing is seen of the run yet."""
-        self._table.rehearse()
-
-    def write(self, frame: DataFrame) -> int:
-        """Write rows into the stage table."""
-        return self._table.add(frame)
-
-    def seal(self) -> None:
-        """Move a registered output's rows from their Parquet files into the stage table."""
-        if self.staged is not None:
-            with self.explained():
-                self.staged.seal()
-                self._table.add(self.read_staged(self.staged))
-
-    def read_rows(self) -> DataFrame:
-        """Return the rows of the stage table: what the database holds, which nobody else writes to."""
-        return self._load(Temporal("snapshot"), self._table.locate_stage())
-
-    def read_published(self) -> DataFrame | None:
-        """Return the rows of the period, or of the whole table; None when there is no table yet."""
-        location = self._table.locate_published()
-        if location is None:
-            return None
-        overwrites = self.operation.write_mode == "overwrite"
-        return self._load(Temporal("snapshot" if overwrites else "period"), location)
-
-    def count_nulls(self, columns: Sequence[str]) -> Mapping[str, int] | None:
-        """Only the database knows."""
-        del columns
-        return None
-
-    def publish(self) -> None:
-        """Replace the period in one transaction."""
-        self._table.publish()
-
-    def abandon(self) -> None:
-        """Remove the stage table."""
-        super().abandon()
-        self._table.abandon()

@@ -21,7 +21,7 @@ from spark_jobs.contract.options import PLAIN_NAMES, merge_options
 from spark_jobs.contract.sql import quote_name
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.attempts import StagingArea, make_replaced_error
-from spark_jobs.spark.jvm import count_parquet_nulls, count_parquet_rows
+from spark_jobs.spark.parquet_footers import count_parquet_nulls, count_parquet_rows
 from spark_jobs.spark.storage import Storage, join_uri
 
 if TYPE_CHECKING:

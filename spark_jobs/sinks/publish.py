@@ -22,7 +22,9 @@ from spark_jobs.contract.plan import OutputOperation
 from spark_jobs.contract.report import OutputReport
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.attempts import Attempt
-from spark_jobs.sinks.outputs import FileOutput, JdbcTableOutput, Output
+from spark_jobs.sinks.file_output import FileOutput
+from spark_jobs.sinks.jdbc_output import JdbcTableOutput
+from spark_jobs.sinks.outputs import Output
 from spark_jobs.sinks.protocol import StagedOutput
 from spark_jobs.sinks.tables import TableOutput
 from spark_jobs.spark.storage import join_uri

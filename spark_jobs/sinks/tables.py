@@ -121,7 +121,7 @@ class TableOutput(Output):
             hint = "submit the job with this package's commands or operators, which ask the table"
             raise JobError("OUTPUT_002", message, hint=hint, mark=self.operation.mark)
         temporal = Temporal("period" if self.operation.write_mode == "replace_period" else "snapshot")
-        return self._load(temporal, *published) if published else None
+        return self.load(temporal, *published) if published else None
 
     def is_published(self) -> bool:
         """Say no: the submitting process finds out when it commits."""

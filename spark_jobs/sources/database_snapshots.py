@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from spark_jobs.contract.options import drop_options, get_option
 from spark_jobs.credentials import Credentials
 from spark_jobs.errors import JobError
+from spark_jobs.spark.databases import Database, DatabaseError, connect_database
 from spark_jobs.spark.dialects import find_dialect
-from spark_jobs.spark.jvm import Database, DatabaseError, connect_database, is_connect
+from spark_jobs.spark.jvm import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,8 +11,9 @@ from spark_jobs.contract.options import drop_options, get_option, merge_options
 from spark_jobs.contract.sql import quote_name
 from spark_jobs.sources.columns import MAX_PRECISION, is_readable, parse_decimal
 from spark_jobs.sources.raw_rows import MissingDataError, RawRows
+from spark_jobs.spark.databases import find_driver
 from spark_jobs.spark.dialects import STANDARD, find_dialect
-from spark_jobs.spark.jvm import find_driver, list_causes
+from spark_jobs.spark.jvm import list_causes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

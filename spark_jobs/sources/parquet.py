@@ -13,7 +13,8 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from spark_jobs.sources.raw_rows import ColumnMismatchError
 from spark_jobs.sources.read_errors import NANOSECONDS, NANOSECONDS_HINT, TYPE_HINT
-from spark_jobs.spark.jvm import describe_parquet, is_connect
+from spark_jobs.spark.jvm import is_connect
+from spark_jobs.spark.parquet_footers import describe_parquet
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

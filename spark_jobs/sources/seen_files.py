@@ -10,7 +10,8 @@ from urllib.parse import unquote
 
 from spark_jobs.contract.addresses import escape_pattern, is_local
 from spark_jobs.contract.fingerprints import FileState
-from spark_jobs.spark.jvm import is_connect, list_folder_files, list_listed_files
+from spark_jobs.spark.file_listing import list_folder_files, list_listed_files
+from spark_jobs.spark.jvm import is_connect
 from spark_jobs.spark.storage import get_local_path, split_uri
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from spark_jobs.spark.jvm import is_connect
+from spark_jobs.spark.jvm import get_java_context
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,12 +30,6 @@ class Stage:
     bytes_spilled: int
     rows_written: int
     bytes_written: int
-
-
-def describe_jobs(spark: SparkSession, description: str | None) -> None:
-    """Give the jobs that this thread starts from now on a description, which Spark's own pages show as well."""
-    if not is_connect(spark):
-        spark.sparkContext.setJobDescription(description)  # type: ignore[arg-type]
 
 
 def find_last_stage(spark: SparkSession) -> int:
@@ -72,7 +66,7 @@ def _make_stage(data: Any) -> Stage:
 
 
 def _read_stages(spark: SparkSession) -> list[Any]:
-    context = spark.sparkContext._jsc.sc()
+    context = get_java_context(spark)
     # What Spark tells its listeners arrives a little later than results do.
     context.listenerBus().waitUntilEmpty(PATIENCE_MILLIS)
     store = context.statusStore()

@@ -107,7 +107,7 @@ def open_storage(uri: str, spark: SparkSession | None = None) -> Storage:
         return LocalStorage()
     if spark is None:
         raise OSError(f"{uri} needs a Spark session to be reached")
-    from spark_jobs.spark.jvm import HadoopStorage
+    from spark_jobs.spark.hadoop_storage import HadoopStorage
 
     return HadoopStorage(spark, uri)
 

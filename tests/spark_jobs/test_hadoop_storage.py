@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.sinks.attempts import Attempt, StagingArea
 from spark_jobs.sinks.path import FileTable
-from spark_jobs.spark.jvm import HadoopStorage
+from spark_jobs.spark.hadoop_storage import HadoopStorage
 from spark_jobs.spark.storage import Storage, join_uri
 from tests.spark_jobs.publishing import make_output, make_rows, make_slice, make_snapshot, publish, read_names
 

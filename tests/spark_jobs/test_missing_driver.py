@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.credentials import Credentials
-from spark_jobs.spark.jvm import MissingDriverError, connect_database
+from spark_jobs.spark.databases import MissingDriverError, connect_database
 
 pytestmark = pytest.mark.spark
 

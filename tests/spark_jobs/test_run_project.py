@@ -19,7 +19,7 @@ from spark_jobs.contract.addresses import escape_pattern
 from spark_jobs.contract.fingerprints import FileState, take_fingerprint
 from spark_jobs.contract.snapshot import parse_snapshot
 from spark_jobs.errors import JobError
-from spark_jobs.run_project import run_snapshot
+from spark_jobs.job import run_snapshot
 from spark_jobs.submitter import SUBMITTER_VARIABLE, describe_process
 from tests.spark_jobs.plan_builders import PlanBuilder, files, memory, start
 from tests.spark_jobs.publishing import read_names

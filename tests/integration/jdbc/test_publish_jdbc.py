@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.contract.plan import Column, Destination, OutputOperation
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.publish import Publication
-from spark_jobs.spark.jvm import Database, DatabaseError
+from spark_jobs.spark.databases import Database, DatabaseError
 from spark_jobs.spark.session import configure_session
 from tests.integration.jdbc.conftest import Warehouse
 from tests.spark_jobs.publishing import (

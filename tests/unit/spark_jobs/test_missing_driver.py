@@ -9,7 +9,7 @@ import pytest
 
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.jdbc_target import JdbcTarget
-from spark_jobs.spark.jvm import DatabaseError, MissingDriverError, is_missing_driver
+from spark_jobs.spark.databases import DatabaseError, MissingDriverError, is_missing_driver
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from spark_jobs.contract.fingerprints import FileState
 from spark_jobs.sources.seen_files import SeenFile, find_replaced, look_again
-from spark_jobs.spark.jvm import _parse_statuses
+from spark_jobs.spark.file_listing import _parse_statuses
 
 
 def look(*paths: Path) -> tuple[SeenFile, ...]:

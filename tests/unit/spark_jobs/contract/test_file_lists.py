@@ -13,7 +13,7 @@ from airflow_provider_runtime.core.errors import SnapshotError
 from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot, write_snapshot
 from spark_jobs.contract.file_lists import MAX_FILES_IN_PLACE
 from spark_jobs.contract.snapshot import Snapshot, seal_snapshot
-from spark_jobs.run_project import read_snapshot as read_in_job
+from spark_jobs.snapshot_file import read_snapshot as read_in_job
 from tests.unit.core.planning.resolve_builder import MONTHLY, resolve, write_project, write_resolver
 
 

@@ -14,7 +14,7 @@ from spark_jobs.contract.report import (
 from spark_jobs.errors import JobError, MarkedProblem
 
 
-class Comparison:
+class Verification:
     """In what a run differs from an earlier execution of its snapshot."""
 
     def __init__(self, earlier: Report | None, tell: Callable[[str], None], *, verify: bool) -> None:
