@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import pytest
 
 from spark_jobs.errors import JobError
-from spark_jobs.sinks import attempts, outputs
+from spark_jobs.sinks import attempts, file_output
 from spark_jobs.sinks import publish as publish_module
 from spark_jobs.sinks.publish import Publication
 from spark_jobs.spark.storage import Entry
@@ -303,7 +303,7 @@ def run_claim(setting: Setting, number: int, log: tuple[Any, ...]) -> tuple[str,
 
 @pytest.fixture(autouse=True)
 def _model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outputs, "open_storage", lambda uri, spark: ModelStorage())
+    monkeypatch.setattr(file_output, "open_storage", lambda uri, spark: ModelStorage())
     monkeypatch.setattr(attempts.secrets, "token_hex", CURRENT.token_hex)
     monkeypatch.setattr(attempts.time, "time", lambda: 1_000.0)
     assert publish_module.Publication is Publication

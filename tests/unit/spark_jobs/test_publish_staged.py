@@ -13,7 +13,7 @@ import pytest
 from spark_jobs.contract.hidden_folder import LockMark, get_hidden_folder, get_lock_uri
 from spark_jobs.contract.report import OutputReport
 from spark_jobs.errors import JobError
-from spark_jobs.sinks import outputs as outputs_module
+from spark_jobs.sinks import file_output, outputs
 from spark_jobs.sinks.publish import Publication
 from spark_jobs.spark.storage import LocalStorage
 from tests.spark_jobs.publishing import make_output, make_snapshot
@@ -66,7 +66,8 @@ class Books:
         snapshot = make_snapshot([replace(output, write_mode=self.mode) for output in written])
         snapshot = replace(snapshot, project=replace(snapshot.project, **project))
         storage = SteppingStorage(before_step)
-        self._monkeypatch.setattr(outputs_module, "open_storage", lambda uri, spark: storage)
+        for module in (file_output, outputs):
+            self._monkeypatch.setattr(module, "open_storage", lambda uri, spark: storage)
         return Publication(None, snapshot, token, nonce)  # type: ignore[arg-type]
 
     def write(self, publication: Publication, text: str) -> None:
