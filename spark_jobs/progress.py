@@ -47,6 +47,5 @@ def list_matches(operations: Sequence[OperationReport]) -> Iterator[str]:
 
 def print_line(text: str) -> None:
     """Print a line with its time to standard error."""
-    sys.stderr.write(write_progress(shorten(text, LONGEST_LINE)) + "
-")
+    sys.stderr.write(write_progress(shorten(text, LONGEST_LINE)) + "\n")
     sys.stderr.flush()
