@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from airflow_provider_runtime.cli import local_spark
 from airflow_provider_runtime.cli.main import command as root_command
 from airflow_provider_runtime.core.registry.sql import open_registry
-from spark_jobs import job
+from spark_jobs import job as job_module
 from spark_jobs.contract.hidden_folder import get_lock_uri
 from spark_jobs.contract.report import OutputReport, Report, StagedReport
 from spark_jobs.contract.snapshot import Snapshot
@@ -39,9 +39,9 @@ def job(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         asked.append("publish")
         return replace(staged, status="succeeded")
 
-    monkeypatch.setattr(job, "run_snapshot", run_snapshot)
-    monkeypatch.setattr(job, "publish_staged", publish_staged)
-    monkeypatch.setattr(job, "discard_staged", lambda *_: asked.append("discard"))
+    monkeypatch.setattr(job_module, "run_snapshot", run_snapshot)
+    monkeypatch.setattr(job_module, "publish_staged", publish_staged)
+    monkeypatch.setattr(job_module, "discard_staged", lambda *_: asked.append("discard"))
     monkeypatch.setattr(local_spark, "start_spark", lambda *_: SimpleNamespace(interruptAll=list, stop=list))
     return asked
 

@@ -26,7 +26,7 @@ from airflow_provider_runtime.core.errors import InfrastructureError, PeriodErro
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
 from airflow_provider_runtime.core.registry.transactional import TransactionalRegistry
 from airflow_provider_runtime.core.runs import execution
-from spark_jobs import job
+from spark_jobs import job as job_module
 from spark_jobs.contract.report import ErrorReport, OutputReport, Report
 from spark_jobs.contract.snapshot import Snapshot
 from spark_jobs.errors import JobError
@@ -234,7 +234,7 @@ def test_period_locked_while_it_ran_is_what_the_job_is_told(monkeypatch: pytest.
         told.append(str(caught.value))
         return Report(snapshot.sha256, 1, "failed")
 
-    monkeypatch.setattr(job, "run_snapshot", run_snapshot)
+    monkeypatch.setattr(job_module, "run_snapshot", run_snapshot)
     runner = LocalRunner(registry, lambda: None, told.append)  # type: ignore[arg-type, return-value]
     with pytest.raises(PeriodError):
         runner.execute(snapshot, "file:/s")
@@ -273,7 +273,7 @@ def test_failure_after_outputs_were_swapped_in_does_not_say_that_nothing_was_pub
     def fail(*_: object) -> None:
         raise InfrastructureError(Problem("INFRA_001", "the registry does not answer"))
 
-    monkeypatch.setattr(job, "run_snapshot", run_snapshot)
+    monkeypatch.setattr(job_module, "run_snapshot", run_snapshot)
     monkeypatch.setattr(execution, "keep_alive", partial(execution.keep_alive, interval_seconds=0.1))
     monkeypatch.setattr(local_spark, "start_spark", lambda *_: SimpleNamespace(interruptAll=list, stop=list))
     result = invoke("--project", "conversion", "--period", "2026-01")
