@@ -22,9 +22,8 @@ from spark_jobs.progress import Progress, list_matches, make_observer, make_tell
 from spark_jobs.report import make_error_reports
 from spark_jobs.rows.executor import ExecutionReport, execute
 from spark_jobs.sinks.publish import Publication
-from spark_jobs.spark.jvm import is_jvm_alive
+from spark_jobs.spark.jvm import describe_jobs, is_jvm_alive
 from spark_jobs.spark.session import configure_session
-from spark_jobs.spark.jvm import describe_jobs
 from spark_jobs.spark.translation import translate
 from spark_jobs.verification import Verification
 

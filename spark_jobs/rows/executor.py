@@ -63,8 +63,8 @@ from spark_jobs.sources import (
 from spark_jobs.sources.database_snapshots import DatabaseSnapshots
 from spark_jobs.sources.sizes import choose_join_strategy
 from spark_jobs.sources.splits import SPLIT_SETTING, spread_files
-from spark_jobs.spark.session import configure_session
 from spark_jobs.spark.jvm import describe_jobs
+from spark_jobs.spark.session import configure_session
 from spark_jobs.spark.translation import is_double_match, translate
 
 if TYPE_CHECKING:
