@@ -153,7 +153,7 @@ class _Job:
 
     def fail(self, failure: Exception) -> Report:
         """Remove what was staged, and return the report of the failure."""
-        error = _explain(failure, self._snapshot, self._spark)
+        error = explain_failure(failure, self._snapshot, self._spark)
         if self._sinks is not None:
             self._sinks.abandon()
         self._tell(f"failed: {error}")
@@ -190,14 +190,14 @@ def publish_staged(
     try:
         if spark is not None:
             configure_session(spark)
-        sinks = _take_up(spark, snapshot, staged)
+        sinks = take_up_staged(spark, snapshot, staged)
         outputs = sinks.publish_staged(staged.outputs, before_publish)
         for output in outputs:
             tell(f"published {output.rows} rows to {output.destination}")
         timings = {**staged.timings, "publish_seconds": round(time.monotonic() - started, 3)}
         return replace(staged, status="succeeded", outputs=outputs, timings=timings)
     except Exception as failure:  # noqa: BLE001 - whatever fails is told in the report
-        error = _explain(failure, snapshot, spark)
+        error = explain_failure(failure, snapshot, spark)
         tell(f"failed: {error}")
         seconds = time.monotonic() - started
         failed = make_failure(snapshot.sha256, staged.attempt, error, snapshot, staged.operations, seconds)
@@ -207,30 +207,32 @@ def publish_staged(
 def compare_staged(spark: SparkSession, snapshot: Snapshot, staged: Report, request: CompareRequest) -> Comparison:
     """Return what would change if what the attempt of a report has staged were published."""
     configure_session(spark)
-    sinks = _take_up(spark, snapshot, staged)
+    sinks = take_up_staged(spark, snapshot, staged)
     try:
         compared = compare_outputs(snapshot.plan.outputs, sinks, request)
         assert compared is not None
         return compared
     except Exception as failure:
-        raise _explain(failure, snapshot, spark) from failure
+        raise explain_failure(failure, snapshot, spark) from failure
 
 
 def discard_staged(spark: SparkSession | None, snapshot: Snapshot, staged: Report) -> None:
     """Remove what the attempt of a report has staged, as far as it is still there."""
     if spark is not None:
         configure_session(spark)
-    _take_up(spark, snapshot, staged).discard_staged(staged.outputs)
+    take_up_staged(spark, snapshot, staged).discard_staged(staged.outputs)
 
 
-def _take_up(spark: SparkSession | None, snapshot: Snapshot, staged: Report) -> Publication:
+def take_up_staged(spark: SparkSession | None, snapshot: Snapshot, staged: Report) -> Publication:
+    """Return the outputs that the attempt of a report has staged."""
     nonces = {output.staged.nonce for output in staged.outputs if output.staged is not None}
     if staged.status != "staged" or len(nonces) != 1 or not staged.is_of(snapshot.sha256, staged.attempt):
         raise JobError("SNAPSHOT_001", "the report does not tell of rows that this snapshot has staged")
     return Publication(spark, snapshot, staged.attempt, nonces.pop())
 
 
-def _explain(failure: Exception, snapshot: Snapshot, spark: SparkSession | None) -> JobError:
+def explain_failure(failure: Exception, snapshot: Snapshot, spark: SparkSession | None) -> JobError:
+    """Return what went wrong in terms of the project."""
     if isinstance(failure, JobError):
         return failure
     if spark is not None and not is_jvm_alive(spark):

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from spark_jobs.compare.outputs import CompareRequest
     from spark_jobs.contract.comparison import Comparison
+    from spark_jobs.contract.why import History, WhyRequest
+    from spark_jobs.why import ToldRun
 
 Progress = Callable[[str], None]
 
@@ -141,6 +143,19 @@ class LocalRunner:
         snapshot = TableCommits(snapshot, read_properties).show_published()
         try:
             return compare_staged(self.spark, snapshot, read_document(Report, record.report), request)
+        except JobError as error:
+            raise get_error_class(error.code)(Problem(error.code, error.message, error.hint)) from error
+
+    def explain_rows(self, snapshot: Snapshot, told: ToldRun, request: WhyRequest) -> History:
+        """Return the histories of rows of a run that is published or staged."""
+        from spark_jobs.errors import JobError
+        from spark_jobs.why import explain_rows
+
+        _fill_credentials(snapshot.plan)
+        if told.report.status != "staged":
+            snapshot = TableCommits(snapshot, read_properties).show_published()
+        try:
+            return explain_rows(self.spark, snapshot, told, request)
         except JobError as error:
             raise get_error_class(error.code)(Problem(error.code, error.message, error.hint)) from error
 

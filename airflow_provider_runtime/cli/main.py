@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "datasets": "List the registered datasets and their versions.",
     "warmup": "Prepare a quicker start of Spark on this machine.",
     "diff": "Show what would change for readers if a run were published.",
+    "why": "Tell the history of a row: each step that made it what it is.",
     "evidence": "Write the evidence of a period as one HTML file.",
     "schema": "Print JSON Schema for the YAML documents.",
 }

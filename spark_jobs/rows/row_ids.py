@@ -53,15 +53,24 @@ def hash_keys(keys: Sequence[str], salt: str) -> str:
     return f"{high} * 4 + CAST(conv(substr({digest}, 16, 1), 16, 10) AS bigint) % 4"
 
 
-def number_by_content(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
-    """Fill positions from the rows' content: a hash, and the place among the rows that share it."""
+def number_by_content(frame: DataFrame, columns: Sequence[str], beside: Sequence[str] = ()) -> DataFrame:
+    """Fill positions from the rows' content: a hash, and the place among the rows that share it.
+
+    The columns `beside` are kept, and are no part of the content.
+    """
     content = ", ".join(quote_name(column) for column in columns)
     position = quote_name(POSITION)
     hashed = frame.selectExpr("*", f"xxhash64('0', {content}) & {_CONTENT_MASK}L AS `@hash`")
     # By the values themselves: a hash passes over NULLs, and rows that differ only there would change places.
     place = f"row_number() OVER (PARTITION BY `@hash` ORDER BY {content}) - 1"
     filled = f"coalesce({position}, shiftleft(`@hash`, {ORDINAL_BITS}) | {place})"
-    return hashed.selectExpr(*[quote_name(column) for column in columns], f"{filled} AS {position}")
+    kept = [quote_name(column) for column in (*columns, *beside)]
+    return hashed.selectExpr(*kept, f"{filled} AS {position}")
+
+
+def read_position(row_id: str) -> int:
+    """Return the 62 bits that say which row it is."""
+    return int(row_id.replace("-", "")[16:], 16) & _LOW_62_BITS
 
 
 def find_repeated(frame: DataFrame) -> str | None:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from spark_jobs.sources.raw_rows import RawRows
 
 DELETED = "_deleted"
+FILE = "@file"
+"""Column with the file that a row was read from, where that is asked for."""
 _WORKED_ON = ("input", "append")
 KEPT_COLUMNS = ("_row_id", "_created_by_run", "_created_at", "_updated_at", "_deleted", "_labels")
 
@@ -74,9 +76,9 @@ def load_table(context: SourceContext, table: Table) -> LoadedTable:
         # Rows that their own source has deleted take no part in joins, lookups and appends.
         wanted = tuple(column for column in wanted if column.name != DELETED)
     frames = [_shape_rows(context, table, wanted, rows) for rows in opened]
-    frame = _unite(frames) if frames else _make_empty(context, wanted)
+    frame = _unite(frames) if frames else _make_empty(context, table, wanted)
     if _is_numbered(context, table) and any(rows.position is None for rows in opened):
-        frame = number_by_content(frame, [column.name for column in wanted])
+        frame = number_by_content(frame, [column.name for column in wanted], _list_beside(context, table))
     return LoadedTable(
         table,
         frame,
@@ -143,7 +145,15 @@ def _shape_rows(context: SourceContext, table: Table, wanted: tuple[Wanted, ...]
             value = _fill_missing(context, table, rows.location, column)
         columns.append(f"{value} AS {quote_name(column.name)}")
     position = rows.position or "CAST(NULL AS bigint)"
-    return frame.selectExpr(*columns, f"{position} AS {quote_name(POSITION)}")
+    has_file = rows.location.kind in ("files", "table") and "_metadata" not in frame.columns and rows.files
+    file = "_metadata.file_path" if has_file else "CAST(NULL AS string)"
+    beside = [f"{file} AS {quote_name(name)}" for name in _list_beside(context, table)]
+    return frame.selectExpr(*columns, f"{position} AS {quote_name(POSITION)}", *beside)
+
+
+def _list_beside(context: SourceContext, table: Table) -> list[str]:
+    """Return the columns that rows have beside their own and their position."""
+    return [FILE] if context.needs_files and table.role in _WORKED_ON else []
 
 
 class _ColumnReader:
@@ -195,6 +205,7 @@ def _is_period_column(table: Table, column: Wanted) -> bool:
     return table.temporal.mode == "period" and column.name == table.temporal.period_column
 
 
-def _make_empty(context: SourceContext, wanted: tuple[Wanted, ...]) -> DataFrame:
+def _make_empty(context: SourceContext, table: Table, wanted: tuple[Wanted, ...]) -> DataFrame:
     columns = [f"CAST(NULL AS {column.type}) AS {quote_name(column.name)}" for column in wanted]
+    columns += [f"CAST(NULL AS string) AS {quote_name(name)}" for name in _list_beside(context, table)]
     return context.spark.range(0).selectExpr(*columns, f"id AS {quote_name(POSITION)}")

@@ -41,6 +41,8 @@ class SourceContext:
     database_snapshots: DatabaseSnapshots
     needs_positions: bool = True
     """Whether row ids are needed."""
+    needs_files: bool = False
+    """Whether rows of the working dataset tell which file they were read from."""
 
 
 def open_locations(context: SourceContext, table: Table, wanted: tuple[Wanted, ...]) -> list[RawRows]:

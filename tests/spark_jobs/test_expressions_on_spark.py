@@ -262,6 +262,14 @@ def test_quotient_just_below_a_tie_is_rounded_down(spark):
         assert row.q == evaluate(checked, {(None, "a"): a, (None, "b"): b}, run=RUN)
 
 
+@pytest.mark.parametrize("text", ["a / b", "a / w", "w / w", "i / w"])
+def test_quotient_has_the_type_that_the_checker_says(spark, text):
+    checked = check_expression(text, SCOPE).expression
+    columns = ", ".join(f"{name} {TYPES[name].ddl}" for name in "abwi")
+    frame = spark.createDataFrame([], columns).alias("@w").selectExpr(f"{compile_sql(checked, run=RUN)} AS q")
+    assert frame.schema["q"].dataType.simpleString() == checked.type.ddl
+
+
 @pytest.mark.parametrize(
     "text", ["i + j", "i * j", "-i", "a * b * 100000", "w * w", "DATEADD(d, i)", "LEN(s) / 0.5 * w * w"]
 )

@@ -135,7 +135,9 @@ def divide_sql(
     candidate = _write_plan(names, left, right, near, result, mark, is_safe)
     unit = _power(-result.scale)
     is_above = _write_check({**names, "q": "q"}, left, right, result, mark)
-    corrected = f"CASE WHEN {is_above} THEN q - IF(q > 0BD, {unit}, -{unit}) ELSE q END"
+    # Spark's difference has a digit more than the quotient can have.
+    lower = f"CAST(q - IF(q > 0BD, {unit}, -{unit}) AS {result.ddl.upper()})"
+    corrected = f"CASE WHEN {is_above} THEN {lower} ELSE q END"
     # The long check stays out of the generated code, which Java would not compile if it grew too long.
     return f"CASE WHEN {small} THEN {quotient} ELSE transform(array({candidate}), q -> {corrected})[0] END"
 

@@ -102,6 +102,16 @@ class Column(Model):
 
 
 _BY_DDL = {data_type.ddl: data_type for data_type in (STRING, INTEGER, BOOLEAN, DATE, TIMESTAMP)}
+
+
+def read_ddl(text: str) -> DataType:
+    """Return the type that Spark spells so."""
+    if text.startswith("decimal("):
+        precision, _, scale = text[len("decimal(") : -1].partition(",")
+        return make_decimal(int(precision), int(scale))
+    return _BY_DDL[text]
+
+
 SYSTEM_COLUMN_TYPES = {name: _BY_DDL[ddl] for name, ddl in SYSTEM_TYPES.items()}
 SYSTEM_COLUMN_NAMES = frozenset(SYSTEM_COLUMN_TYPES)
 """Names that cannot be declared."""
