@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from airflow_provider_runtime.core.planning.stale.basis import describe_basis
 from airflow_provider_runtime.core.registry.leases import describe_holder
 from airflow_provider_runtime.core.registry.ports import LEASE_SECONDS, Attempt, Registry, RunStart
 from spark_jobs.contract.snapshot import Snapshot
@@ -52,5 +53,6 @@ def make_start(
         lies_in=settings.enclosing_periods,
         who=who,
         overrides=tuple(override.check for override in snapshot.overrides),
+        basis=describe_basis(snapshot).to_document(),
         needs_approval=settings.publication.needs_approval,
     )

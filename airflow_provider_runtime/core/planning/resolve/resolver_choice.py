@@ -26,6 +26,11 @@ class ResolverChoice:
     source: ResolverSource
     definition: Definition[Resolver] | None = None
 
+    @property
+    def description(self) -> str:
+        """The choice in words."""
+        return f"{self.id} version {self.version} ({self.source})"
+
 
 def choose_resolver(catalog: Catalog, project: Definition[Project], dataset: Dataset, place: Place) -> ResolverChoice:
     """Return the dataset's resolver in its highest active version, or raise RESOLVE_001 or RESOLVE_002."""

@@ -116,7 +116,7 @@ def describe_choice(choice: TableChoice) -> TableTrace:
         dataset=choice.pin.use.dataset.model.name,
         version=f"{choice.pin.version} ({choice.pin.reason})",
         resolver_id=choice.resolver.id,
-        resolver=f"{choice.resolver.id} version {choice.resolver.version} ({choice.resolver.source})",
+        resolver=choice.resolver.description,
         rules=resolved.rules,
         data_level=resolved.data_level,
         periods=tuple(resolved.periods),

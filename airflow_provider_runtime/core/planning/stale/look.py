@@ -4,43 +4,38 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, field
+from datetime import date
 from functools import cached_property
 
 from airflow_provider_runtime.core.calendar.run_period import StatusReader, find_strictest
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult
-from airflow_provider_runtime.core.errors import PeriodError, Problem, RuntimeProviderError, raise_problems
-from airflow_provider_runtime.core.expr.run_constants import RunConstants
+from airflow_provider_runtime.core.errors import PeriodError, Problem, raise_problems
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.project import Project
-from airflow_provider_runtime.core.model.resolver import CatalogStrategy
 from airflow_provider_runtime.core.planning.check.checked import CheckedProject, TableUse
 from airflow_provider_runtime.core.planning.check.project import ProjectChecks
 from airflow_provider_runtime.core.planning.check.registered import add_registered_versions
 from airflow_provider_runtime.core.planning.check.validation import check_needed, explain_missing, list_runnable
 from airflow_provider_runtime.core.planning.resolve.resolver_choice import choose_resolver
 from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods
-from airflow_provider_runtime.core.planning.resolve.slices import locate_slices
-from airflow_provider_runtime.core.planning.resolve.tables import ResolveContext, resolve_table
-from airflow_provider_runtime.core.planning.resolve.versioned_tables import Reading, pin_locations
-from airflow_provider_runtime.core.planning.snapshot.day_of_rows import find_day_of_rows
 from airflow_provider_runtime.core.planning.snapshot.pinning import pin_table
 from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
+from airflow_provider_runtime.core.planning.stale.basis import list_days
 from airflow_provider_runtime.core.planning.stale.changes import DefinitionChange, compare_definitions
 from airflow_provider_runtime.core.planning.stale.compared import ComparedProject, ComparedTable, merge_names
+from airflow_provider_runtime.core.planning.stale.compared_basis import compare_basis
 from airflow_provider_runtime.core.planning.stale.due import find_start, list_due, list_in_range, list_periods_at
 from airflow_provider_runtime.core.planning.stale.past import PastRuns, list_sources
 from airflow_provider_runtime.core.planning.stale.plan import Entry, Plan, Reason, Scope, State, Work, order_entries
 from airflow_provider_runtime.core.planning.stale.signatures import SourceColumn, sign_outputs
+from airflow_provider_runtime.core.planning.stale.sources import Fingerprint, Source, SourceFinder
 from airflow_provider_runtime.core.registry.ports import PeriodRecord, Registry, RunRecord
-from spark_jobs.contract.plan import Location, UsedDefinition
+from spark_jobs.contract.plan import UsedDefinition
 from spark_jobs.contract.snapshot import Snapshot
 
-Fingerprint = Callable[[Sequence[Location]], str | None]
-"""Digest of the files at locations, None where they cannot be listed."""
 _STATES: dict[str, State] = {"running": "running", "staged": "staged", "failed": "failed", "revoked": "failed"}
 """The states that the latest run alone decides."""
 
@@ -61,7 +56,6 @@ class Look:
     _starts: dict[Work, date] = field(default_factory=dict)
     _projects: dict[str, ComparedProject] = field(default_factory=dict)
     _definitions: dict[tuple[str, int, str], DefinitionChange | None] = field(default_factory=dict)
-    _prints: dict[tuple[object, ...], str | None] = field(default_factory=dict)
 
     def make_plan(self) -> Plan:
         """Return the plan of the projects and periods in scope; raise what is wrong with their definitions."""
@@ -153,19 +147,26 @@ class Look:
         key = (project.id, period.identifier)
         latest, published = self.past.latest.get(key), self.past.published.get(key)
         depends_on = tuple(dict.fromkeys(self._list_dependencies(project, period)))
-        prints = {table.key: self._take_fingerprint(project, table, period) for table in project.tables}
-        reasons = () if published is None else tuple(self._list_reasons(project, period, published, prints, depends_on))
+        sources = self._sources.find(project, period)
+        reasons: tuple[Reason, ...] = ()
+        if published is not None:
+            reasons = tuple(self._list_reasons(project, period, published, sources, depends_on))
         status = find_strictest(project.index, period, self._statuses).status
         state = _find_state(latest, published, reasons)
         basis = [
             project.definition.digest,
             None if latest is None else [latest.snapshot_sha256, latest.status, latest.attempt],
             None if published is None else [published.snapshot_sha256, str(published.published_at)],
-            [[*table.key, table.pin.version, prints[table.key]] for table in project.tables],
+            [[*table.key, table.pin.version, astuple(sources[table.key])] for table in project.tables],
+            list_days(period.start_date, period.end_date),
             status,
         ]
         self._starts[work] = period.start_date
         self._entries[work] = Entry(work, state, status, reasons, depends_on, _hash(basis))
+
+    @cached_property
+    def _sources(self) -> SourceFinder:
+        return SourceFinder(self.loaded.catalog, self.fingerprint, self.scope.today)
 
     @cached_property
     def _statuses(self) -> StatusReader:
@@ -181,11 +182,13 @@ class Look:
         project: ComparedProject,
         period: Period,
         run: RunRecord,
-        prints: Mapping[tuple[str, str], str | None],
+        sources: Mapping[tuple[str, str], Source],
         depends_on: Sequence[Work],
     ) -> Iterator[Reason]:
         own: list[Reason] = [*self._list_definition_reasons(project, run)]
-        own += self._list_table_reasons(project, run, prints)
+        other = compare_basis(project, period, run, sources)
+        own += other.reasons
+        own += self._list_table_reasons(project, run, sources, other.moved)
         changed = self._list_registered_changes(project, run, own)
         for reason in self._list_upstream_reasons(project, depends_on):
             own.append(reason)
@@ -234,7 +237,11 @@ class Look:
         return bool(self.registry.check_definitions((used,)))
 
     def _list_table_reasons(
-        self, project: ComparedProject, run: RunRecord, prints: Mapping[tuple[str, str], str | None]
+        self,
+        project: ComparedProject,
+        run: RunRecord,
+        sources: Mapping[tuple[str, str], Source],
+        moved: Collection[tuple[str, str]],
     ) -> Iterator[Reason]:
         read = {(str(source["dataset_id"]), str(source["table"])): source for source in list_sources(run)}
         for table in {found.key: found for found in project.tables}.values():
@@ -243,12 +250,12 @@ class Look:
                 continue
             name, version = table.use.dataset.model.name, table.pin.version
             columns = project.list_affected(table.columns)
-            now, then = prints[table.key], source.get("fingerprint")
+            now, then = sources[table.key].fingerprint, source.get("fingerprint")
             has_other_files = now is not None and then is not None and now != then
             if int(source["version"]) != version and (has_other_files or not table.pin.is_registered):
                 detail = f"dataset '{name}' has version {version}, the run read version {source['version']}"
                 yield Reason("version", detail, columns)
-            elif has_other_files:
+            elif has_other_files and table.key not in moved:
                 yield Reason("source", f"the files of '{name}' are not those that the run read", columns)
 
     def _list_upstream_reasons(self, project: ComparedProject, depends_on: Sequence[Work]) -> Iterator[Reason]:
@@ -282,47 +289,6 @@ class Look:
             if output.registers is not None and not set(columns).isdisjoint(output.columns)
         }
 
-    # What is there to read
-
-    def _take_fingerprint(self, project: ComparedProject, table: ComparedTable, period: Period) -> str | None:
-        definition = table.choice.definition
-        key = (
-            table.key,
-            table.pin.version,
-            table.choice.id,
-            project.index.calendar_id,
-            period.level,
-            period.identifier,
-        )
-        if key not in self._prints:
-            self._prints[key] = None
-            if definition is None or not _asks_elsewhere(definition.model):
-                try:
-                    self._prints[key] = self.fingerprint(self._locate(project, table, period))
-                except RuntimeProviderError:
-                    # Where nothing can be located, a run would tell; there is nothing to compare with.
-                    self._prints[key] = "missing"
-        return self._prints[key]
-
-    def _locate(self, project: ComparedProject, table: ComparedTable, period: Period) -> tuple[Location, ...]:
-        if table.choice.definition is None:
-            if table.pin.registered is None:
-                return ()
-            return locate_slices(table.pin.registered, project.index, period, table.use.location).locations
-        now = datetime.combine(self.scope.today, time(), UTC)
-        shifted = project.index.find_shifted(period, table.use.dataset.model.period_shift)
-        if shifted is None:
-            return ()
-        run = RunConstants.of(now, period, project.index.find_previous(period))
-        context = ResolveContext(self.loaded.catalog, project.name, project.index, shifted, run)
-        dataset = table.use.dataset.model.model_copy(update={"version": table.pin.version})
-        found = resolve_table(context, table.choice.definition, dataset, table.use.table, table.use.location).locations
-        if any(location.kind == "table" and location.credential_ref for location in found):
-            # Nobody is asked for secrets by a look.
-            return found
-        day = find_day_of_rows(table.use, project.index, period, period.start_date)
-        return pin_locations(found, Reading(table.use.table, day, table.use.location), None)
-
 
 @dataclass(frozen=True, slots=True)
 class _Statuses:
@@ -355,12 +321,6 @@ def _find_state(latest: RunRecord | None, published: RunRecord | None, reasons: 
     if published is None:
         return "missing"
     return "stale" if reasons else "fresh"
-
-
-def _asks_elsewhere(resolver: object) -> bool:
-    """Return whether only a service or a class knows where the data are; a plan asks neither."""
-    rules = getattr(resolver, "rules", ())
-    return getattr(resolver, "class_", None) is not None or any(isinstance(r.strategy, CatalogStrategy) for r in rules)
 
 
 def _hash(value: object) -> str:

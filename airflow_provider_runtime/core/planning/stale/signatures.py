@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from airflow_provider_runtime.core.expr.checker import Checked
+from airflow_provider_runtime.core.expr.functions import FUNCTIONS
 from airflow_provider_runtime.core.expr.typed import Typed, has_window
 from airflow_provider_runtime.core.model.dataset import list_temporal_columns
 from airflow_provider_runtime.core.model.operation import AppendOperation, OutputOperation
@@ -22,8 +23,6 @@ from airflow_provider_runtime.core.planning.check.checked import (
 )
 from airflow_provider_runtime.core.planning.check.origins import INPUT, Origins, find_origins
 
-"""Conditions on where rows come from do not depend on the time of a run."""
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class SourceColumn:
@@ -32,6 +31,11 @@ class SourceColumn:
     dataset_id: str
     table: str
     column: str = ""
+
+
+def make_period_source(function: str) -> SourceColumn:
+    """Return what stands for a function of the run's period, whose value the calendar decides."""
+    return SourceColumn("", "period", function)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +170,7 @@ class _Walk:
     def _list_new_columns(self, operation: CheckedOperation) -> dict[str, Trace]:
         """Return the columns of rows that an operation makes, as long as nothing fills them."""
         return {
-            column.name: _constant("made", column.name) if column.origin == "system" else _NULL
+            column.name: _make_system_column(column.name) if column.origin == "system" else _NULL
             for column in operation.columns_after
         }
 
@@ -219,6 +223,8 @@ def _sign_node(node: Typed, columns: Mapping[str, Trace], aliases: Mapping[str, 
             done[id(current)] = known.get(name, _NULL)
         elif is_ready:
             parts = [done[id(argument)] for argument in current.args]
+            if (function := FUNCTIONS.get(current.op)) is not None and function.is_of_run:
+                parts = [Trace(current.op, frozenset({make_period_source(current.op)}))]
             done[id(current)] = mix(current.op, str(current.type), repr(current.value), *parts)
         else:
             stack.append((current, True))
@@ -282,6 +288,11 @@ def _sign_condition(
     if operation.where is None or (picked.seqs is not None and picked.is_whole):
         return None
     return sign(operation.where, part.columns, aliases)
+
+
+def _make_system_column(name: str) -> Trace:
+    made = _constant("made", name)
+    return replace(made, sources=frozenset({make_period_source("PERIOD_START")})) if name == "_period_from" else made
 
 
 def _constant(*texts: str) -> Trace:

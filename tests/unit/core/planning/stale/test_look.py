@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import date
+from pathlib import Path
 
 import pytest
 
@@ -131,3 +132,50 @@ def test_plan_that_has_moved_is_refused(books: Books) -> None:
 def test_unknown_period_is_told(books: Books) -> None:
     with pytest.raises(RuntimeProviderError, match="PERIOD_001"):
         books.plan(period="2026-13")
+
+
+def test_resolver_that_looks_elsewhere_is_told_before_the_files(books: Books) -> None:
+    moved = CATALOG.replace("path: rates.csv", "path: new/rates.csv").replace(
+        "id: lake\n  version: 1", "id: lake\n  version: 2"
+    )
+    books.put("new/rates.csv", "currency,rate\nEUR,1.1\n")
+    books.write(moved)
+    assert list_stale(books) == {"close": MONTHS, "dollars": {"2026-Q1"}}
+    assert books.reasons("close", "2026-01") == [("resolver", ("usd",))]
+
+
+def test_resolver_of_another_version_that_finds_the_same_leaves_everything_fresh(books: Books) -> None:
+    books.write(CATALOG.replace("id: lake\n  version: 1", "id: lake\n  version: 2"))
+    assert list_stale(books) == {}
+
+
+def test_other_options_of_a_datasource_make_stale_what_is_read_with_them(books: Books) -> None:
+    books.write(CATALOG.replace("path_prefix: ../data}", "path_prefix: ../data, options: {delimiter: ;}}"))
+    assert list_stale(books) == {"close": MONTHS, "names": MONTHS, "dollars": {"2026-Q1"}}
+    assert [kind for kind, _ in books.reasons("close", "2026-01")] == ["resolver", "resolver"]
+
+
+def test_moved_end_of_a_period_reaches_only_what_depends_on_its_days(tmp_path: Path) -> None:
+    calendar = """---
+calendar:
+  id: retail
+  levels: [{name: month}]
+  periods:
+    - {identifier: P01, level: month, start_date: 2026-01-05, end_date: 2026-02-01}
+    - {identifier: P02, level: month, start_date: 2026-02-02, end_date: 2026-03-01}
+"""
+    catalog = (
+        CATALOG.partition("---\nproject:\n  id: dollars")[0]
+        .replace("version: 1\n  input", "version: 1\n  calendar: retail\n  input")
+        .replace("expression: UPPER(shop)}", 'expression: "CONCAT(shop, TEXT(PERIOD_END()))"}')
+        .replace("{{YYYY}}-{{MM}}", "{{identifier}}")
+    )
+    books = Books(tmp_path)
+    books.write(catalog + calendar)
+    books.put("rates.csv", "currency,rate\nEUR,1.1\n")
+    for period in ("P01", "P02"):
+        books.put(f"sales/{period}.csv", "shop,currency,amount\nBern,EUR,1.00\n")
+        books.run("close", period)
+    books.write(catalog + calendar.replace("2026-02-01", "2026-01-31").replace("2026-02-02", "2026-02-01"))
+    assert books.reasons("close", "P01") == [("calendar", ("name",))]
+    assert books.states()["close", "P02"] == "fresh"
