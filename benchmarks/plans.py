@@ -21,11 +21,10 @@ from pathlib import Path
 
 from airflow_provider_runtime.core.catalog.loader import load_catalog
 from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions, build_snapshot
-from airflow_provider_runtime.core.planning.stale.files import fingerprint_locations
+from airflow_provider_runtime.core.planning.stale.files import Fingerprints
 from airflow_provider_runtime.core.planning.stale.making import make_plan
 from airflow_provider_runtime.core.planning.stale.plan import Scope
-from airflow_provider_runtime.core.registry.ports import RunRecord, SliceWrite
-from airflow_provider_runtime.core.registry.publications import add_publication
+from airflow_provider_runtime.core.registry.ports import Publication, RunRecord, SliceWrite
 from airflow_provider_runtime.core.registry.slices import make_table_name, register_slice
 from airflow_provider_runtime.core.registry.sql import SqlRegistry, open_registry
 from airflow_provider_runtime.core.registry.store import Store
@@ -117,7 +116,8 @@ def tell(store: Store, snapshot: Snapshot, month: str, folder: Path) -> None:
         for operation in snapshot.plan.operations:
             if isinstance(operation, OutputOperation) and operation.slice is not None:
                 register(store, run, operation, start.period, folder, finished)
-        add_publication(store, run, round(finished.timestamp() * 1000), report)
+        told = (run.project_id, run.project_name, run.period, 3 - age, run.run_id, run.snapshot_sha256, run.token)
+        store.add_publication(Publication(*told, finished, report))
         store.put_run(replace(run, status="succeeded", finished_at=finished, published_at=finished, report=report))
 
 
@@ -134,7 +134,7 @@ def make_report(snapshot: Snapshot, month: str) -> dict[str, object]:
             "table": table.table,
             "dataset_id": table.dataset_id,
             "version": table.dataset_version,
-            "fingerprint": fingerprint_locations(
+            "fingerprint": Fingerprints().take(
                 [move(location, snapshot.period.identifier, month) for location in table.locations]
             ),
         }

@@ -17,6 +17,7 @@ from airflow_provider_runtime.cli.options import (
 )
 from airflow_provider_runtime.cli.registries import choose_registry
 from airflow_provider_runtime.cli.tables import print_table
+from airflow_provider_runtime.core.suggest import list_names
 
 if TYPE_CHECKING:
     from airflow_provider_runtime.core.planning.stale.plan import Entry, Plan
@@ -90,7 +91,10 @@ def _show_status(entry: Entry) -> str:
 
 
 def _show_reasons(entry: Entry) -> str:
-    return "; ".join(_show_reason(reason.kind, reason.detail, reason.columns) for reason in entry.reasons)
+    shown = [_show_reason(reason.kind, reason.detail, reason.columns) for reason in entry.reasons]
+    if entry.unknown:
+        shown.append(f"unknown: whether the data of {list_names(entry.unknown)} have changed")
+    return "; ".join(shown)
 
 
 def _show_reason(kind: str, detail: str, columns: Sequence[str]) -> str:

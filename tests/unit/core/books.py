@@ -11,7 +11,7 @@ from typing import Any
 from airflow_provider_runtime.core.catalog.loader import load_catalog
 from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions, build_snapshot
 from airflow_provider_runtime.core.planning.snapshot.store import write_snapshot
-from airflow_provider_runtime.core.planning.stale.files import fingerprint_locations
+from airflow_provider_runtime.core.planning.stale.files import Fingerprints
 from airflow_provider_runtime.core.planning.stale.making import make_plan
 from airflow_provider_runtime.core.planning.stale.plan import Plan, Scope
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
@@ -128,7 +128,7 @@ class Books:
                 "table": table.table,
                 "dataset_id": table.dataset_id,
                 "version": table.dataset_version,
-                "fingerprint": fingerprint_locations(table.locations),
+                "fingerprint": Fingerprints().take(table.locations),
             }
             for table in snapshot.plan.tables.values()
         ]

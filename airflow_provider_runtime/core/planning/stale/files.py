@@ -2,44 +2,58 @@
 
 from __future__ import annotations
 
+import glob
 import os
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from spark_jobs.contract.addresses import find_local_path, unescape_pattern
+from airflow_provider_runtime.core.planning.stale.glob_patterns import expand_pattern
+from airflow_provider_runtime.core.planning.stale.stores import Stores
+from spark_jobs.contract.addresses import find_local_path, is_glob, unescape_pattern
 from spark_jobs.contract.fingerprints import FileState, take_fingerprint
 from spark_jobs.contract.plan import Location
 
-_UNESCAPED_MAGIC = re.compile(r"(?<!\\)[][{}*?]")
+Lister = Callable[[str], list[FileState] | None]
+"""Returns the files at an address of a store; None where they cannot be listed."""
 
 
-def fingerprint_locations(locations: Sequence[Location]) -> str | None:
-    """Return the digest of the files at locations, None when any of these cannot be listed."""
-    found: list[FileState] = []
-    for location in locations:
-        files = list_files(location)
-        if files is None:
+class Fingerprints:
+    """Takes fingerprints of files; a store that does not answer is not asked again."""
+
+    def __init__(self, list_stored: Lister | None = None) -> None:
+        self._list_stored = list_stored or Stores().list_files
+
+    def take(self, locations: Sequence[Location]) -> str | None:
+        """Return the digest of the files at locations, None when any of these cannot be listed."""
+        found: list[FileState] = []
+        for location in locations:
+            files = self.list_files(location)
+            if files is None:
+                return None
+            found += files
+        return take_fingerprint(set(found))
+
+    def list_files(self, location: Location) -> list[FileState] | None:
+        """Return the files at a location with size and time, None where they cannot be listed."""
+        if location.kind == "table":
+            return _list_pinned(location)
+        if location.kind != "files":
             return None
-        found += files
-    return take_fingerprint(found)
+        if find_local_path(location.uri) is None:
+            # Nobody is asked for secrets by a look.
+            return None if location.credential_ref else self._list_stored(location.uri)
+        return _collect(_walk(Path(path)) for path in _list_matches(location.uri))
 
 
-def list_files(location: Location) -> list[FileState] | None:
-    """Return the files at a location with size and time, None where they cannot be listed."""
-    if location.kind == "table":
-        return _list_pinned(location)
-    if location.kind != "files":
-        return None
-    if _UNESCAPED_MAGIC.search(location.uri):
-        return None
-    path = find_local_path(unescape_pattern(location.uri))
-    if path is None:
-        return None
-    try:
-        return sorted(_walk(Path(path)))
-    except OSError:
-        return None
+def _list_matches(uri: str) -> Iterable[str]:
+    if not is_glob(uri):
+        return [find_local_path(unescape_pattern(uri)) or ""]
+    return dict.fromkeys(
+        match
+        for pattern in expand_pattern(find_local_path(uri) or "")
+        for match in glob.iglob(pattern)
+        if not _is_hidden(os.path.basename(match))
+    )
 
 
 def _list_pinned(location: Location) -> list[FileState] | None:
@@ -47,8 +61,12 @@ def _list_pinned(location: Location) -> list[FileState] | None:
     root = find_local_path(location.uri)
     if root is None or not location.schema:
         return None
+    return _collect(_walk(Path(root, name)) for name in location.files)
+
+
+def _collect(walks: Iterable[Iterator[FileState]]) -> list[FileState] | None:
     try:
-        return sorted(found for name in location.files for found in _walk(Path(root, name)))
+        return sorted(found for walk in walks for found in walk)
     except OSError:
         return None
 
@@ -56,10 +74,13 @@ def _list_pinned(location: Location) -> list[FileState] | None:
 def _walk(path: Path) -> Iterator[FileState]:
     if path.is_dir():
         for entry in os.scandir(path):
-            # Spark reads no file or folder whose name begins like this, but for partitions.
-            if entry.name.startswith((".", "_")) and "=" not in entry.name:
-                continue
-            yield from _walk(Path(entry.path))
+            if not _is_hidden(entry.name):
+                yield from _walk(Path(entry.path))
     elif path.exists():
         found = path.stat()
         yield FileState(str(path), found.st_size, found.st_mtime_ns // 1_000_000)
+
+
+def _is_hidden(name: str) -> bool:
+    """Return whether Spark reads no file or folder of this name: it does when it is that of a partition."""
+    return name.startswith((".", "_")) and "=" not in name

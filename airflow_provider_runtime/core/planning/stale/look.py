@@ -162,7 +162,8 @@ class Look:
             status,
         ]
         self._starts[work] = period.start_date
-        self._entries[work] = Entry(work, state, status, reasons, depends_on, _hash(basis))
+        unknown = () if published is None else tuple(_list_unknown(project, sources))
+        self._entries[work] = Entry(work, state, status, reasons, depends_on, unknown, _hash(basis))
 
     @cached_property
     def _sources(self) -> SourceFinder:
@@ -313,6 +314,11 @@ def read_project(snapshot: Snapshot) -> Definition[Project] | None:
     except ValueError:
         return None
     return Definition.from_model("project", model, "<snapshot>")
+
+
+def _list_unknown(project: ComparedProject, sources: Mapping[tuple[str, str], Source]) -> Iterator[str]:
+    names = {table.key: table.use.dataset.model.name for table in project.tables}
+    return (name for key, name in names.items() if sources[key].fingerprint is None)
 
 
 def _find_state(latest: RunRecord | None, published: RunRecord | None, reasons: Sequence[Reason]) -> State:

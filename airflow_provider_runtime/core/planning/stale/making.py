@@ -12,7 +12,7 @@ from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.check.validation import explain_missing
 from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods, get_run_period
 from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
-from airflow_provider_runtime.core.planning.stale.files import fingerprint_locations
+from airflow_provider_runtime.core.planning.stale.files import Fingerprints
 from airflow_provider_runtime.core.planning.stale.look import Look
 from airflow_provider_runtime.core.planning.stale.past import PastRuns, collect_past_runs
 from airflow_provider_runtime.core.planning.stale.plan import Plan, Scope, Work
@@ -33,7 +33,7 @@ def make_plan(
     scope = scope or Scope()
     loaded = load_catalog(catalog, project=scope.project) if isinstance(catalog, Path) else catalog
     past = past or collect_past_runs(registry.list_last_runs())
-    return Look(loaded, registry, past, fingerprint_locations, snapshots, scope).make_plan()
+    return Look(loaded, registry, past, Fingerprints().take, snapshots, scope).make_plan()
 
 
 def find_work(loaded: LoadResult, project: str, period: str) -> tuple[Work, Project]:

@@ -44,6 +44,8 @@ class Entry:
     status: PeriodStatus
     reasons: tuple[Reason, ...] = ()
     depends_on: tuple[Work, ...] = ()
+    unknown: tuple[str, ...] = ()
+    """Datasets whose data cannot be looked at from here: whether they are those that the run read is not known."""
     basis: str = ""
     """Digest of all that the state was found from."""
 
@@ -98,6 +100,7 @@ def _describe(entry: Entry) -> dict[str, Any]:
             {"kind": reason.kind, "detail": reason.detail, "columns": list(reason.columns)} for reason in entry.reasons
         ],
         "depends_on": [{"project": work.project, "period": work.period} for work in entry.depends_on],
+        "unknown": list(entry.unknown),
     }
 
 
