@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from airflow_provider_runtime.core.registry.ports import Registry
     from spark_jobs.compare.outputs import CompareRequest
     from spark_jobs.contract.comparison import Comparison
+    from spark_jobs.contract.snapshot import Snapshot
 
 DIFFERS = 3
 
@@ -67,6 +68,8 @@ def command(
     from spark_jobs.compare.outputs import CompareRequest
 
     columns = None if key is None else tuple(name.strip() for name in key.split(",") if name.strip())
+    if columns == ():
+        raise click.UsageError("--key names no column")
     request = CompareRequest(columns, rows)
 
     def make_runner(opened: Registry) -> LocalRunner:
@@ -74,6 +77,7 @@ def command(
 
     if run_id is not None:
         with open_staged_run(run_id, registry, catalog) as found:
+            check_key(found.snapshot, request)
             runner = make_runner(found.registry)
             try:
                 comparison = runner.compare_staged(found.snapshot, found.record, request)
@@ -94,6 +98,20 @@ def command(
         title = f"{project}, {period}"
     _print(comparison, output_format, title)
     context.exit(DIFFERS if exit_code and comparison.differs else 0)
+
+
+def check_key(snapshot: Snapshot, request: CompareRequest) -> None:
+    """Raise a usage error for a key that is asked for and that no output has."""
+    outputs = [[column.name for column in output.columns] for output in snapshot.plan.outputs]
+    if request.key is None or any(set(request.key) <= set(names) for names in outputs):
+        return
+    from airflow_provider_runtime.core.suggest import suggest
+
+    known = list(dict.fromkeys(name for names in outputs for name in names))
+    missing = next((name for name in request.key if name not in known), None)
+    if missing is None:
+        raise click.UsageError(f"no output has all of the columns {', '.join(request.key)}")
+    raise click.UsageError(f"no output has the column '{missing}' of --key; {suggest(missing, known)}")
 
 
 def stage_and_compare(
@@ -119,6 +137,7 @@ def stage_and_compare(
     loaded = load_catalog(catalog, project=project)
     options = ResolveOptions(slice_store=str(state / SLICES))
     snapshot = build_snapshot(loaded, project, period, options, registry=registry, read_credential=read_credential)
+    check_key(snapshot, request)
     runs = registry.list_runs(project=snapshot.project.id, period=snapshot.period.identifier)
     staged = next((run for run in runs if run.status == "staged"), None)
     if staged is not None:

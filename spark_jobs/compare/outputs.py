@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from spark_jobs.compare.rows import compare_rows
-from spark_jobs.contract.comparison import Comparison
+from spark_jobs.compare.rows import compare_rows, describe_equal_rows
+from spark_jobs.contract.comparison import Comparison, OutputComparison
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -25,6 +25,9 @@ class StagedOutputs(Protocol):
 
     def read_published(self, seq: int) -> DataFrame | None:
         """Return the rows that an output would replace."""
+
+    def replaces_equal_rows(self, seq: int) -> bool:
+        """Tell, without reading rows, that readers see exactly what is staged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +47,16 @@ def compare_outputs(
     if request is None and not any(frame is not None for frame in published.values()):
         return None
     wanted = request or CompareRequest()
-    return Comparison(
-        tuple(
-            compare_rows(
-                output,
-                published[output.seq],
-                sinks.read_staged(output.seq),
-                _choose_key(output, wanted.key),
-                wanted.samples,
-            )
-            for output in outputs
-        )
-    )
+    return Comparison(tuple(_compare(output, published[output.seq], sinks, wanted) for output in outputs))
+
+
+def _compare(
+    output: OutputOperation, published: DataFrame | None, sinks: StagedOutputs, wanted: CompareRequest
+) -> OutputComparison:
+    staged, key = sinks.read_staged(output.seq), _choose_key(output, wanted.key)
+    if published is not None and sinks.replaces_equal_rows(output.seq):
+        return describe_equal_rows(output, staged, key)
+    return compare_rows(output, published, staged, key, wanted.samples)
 
 
 def _choose_key(output: OutputOperation, asked: tuple[str, ...] | None) -> tuple[str, ...]:

@@ -34,6 +34,8 @@ class _Side:
     """What one look at the rows of a side tells."""
 
     rows: int
+    content: tuple[Any, ...]
+    """Hash of all rows as they are, whatever their order."""
     totals: Mapping[str, Decimal | None]
     hashes: Mapping[str, tuple[Any, ...]]
 
@@ -47,14 +49,22 @@ def compare_rows(
     known = after.where("FALSE") if before is None else _write_moments(before, columns)
     old, new = _look(known, columns, key), _look(after, columns, key)
     made = _Compared(operation, columns, tuple(key), old, new)
-    differing = [column for column in columns if old.hashes[column.name] != new.hashes[column.name]]
-    if not differing and old.rows == new.rows:
+    if (old.rows, old.content) == (new.rows, new.content):
         return made.describe()
-    if key:
+    differing = [column for column in columns if old.hashes[column.name] != new.hashes[column.name]]
+    # Rows that differ where no column does have exchanged values with rows of the same key.
+    if key and differing:
         found = _compare_by_key(known, after, differing, key, samples)
         if (found.rows_before, found.rows_after) == (old.rows, new.rows):
             return made.describe(found)
     return made.without_key().describe(_compare_as_multiset(known, after, columns, samples))
+
+
+def describe_equal_rows(operation: OutputOperation, rows: DataFrame, key: Sequence[str]) -> OutputComparison:
+    """Return the comparison of rows that are known to be the same: one look at one side, for its totals."""
+    columns = [column for column in operation.columns if column.name not in SYSTEM_TYPES]
+    side = _look(rows, columns, key, hashes=False)
+    return _Compared(operation, columns, tuple(key), side, side).describe()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,25 +129,34 @@ def _write_moments(frame: DataFrame, columns: Sequence[Column]) -> DataFrame:
     return frame.selectExpr(*(f"{written.get(name, quote_name(name))} AS {quote_name(name)}" for name in names))
 
 
-def _look(frame: DataFrame, columns: Sequence[Column], key: Sequence[str]) -> _Side:
-    """Count rows, sum numbers and hash columns, each with the key of its row."""
-    names = ", ".join(quote_name(name) for name in key)
-    aggregates = ["count(1)"]
-    for column in columns:
-        hashed = ", ".join(filter(None, (names, quote_name(column.name))))
-        # NULL is hashed as nothing at all, so that which values are NULL is hashed too.
-        values = f"{hashed}, {quote_name(column.name)} IS NULL"
-        aggregates += [f"bit_xor(xxhash64({values}))", f"sum(CAST(xxhash64({values}, 1) AS decimal(38,0)))"]
+def _look(frame: DataFrame, columns: Sequence[Column], key: Sequence[str], *, hashes: bool = True) -> _Side:
+    """Count rows and sum numbers; hash rows, and columns each with the key of its row, where that is asked for."""
     numbers = [column for column in columns if column.type.startswith(NUMBERS)]
-    aggregates += [f"sum({_widen(column)})" for column in numbers]
+    aggregates = ["count(1)", *(f"sum({_widen(column)})" for column in numbers)]
+    if hashes:
+        keys = [_hash_value(name) for name in key]
+        aggregates += _hash_rows([_hash_value(column.name) for column in columns])
+        aggregates += [sql for column in columns for sql in _hash_rows([*keys, _hash_value(column.name)])]
     row = frame.selectExpr(*(f"{sql} AS `@{index}`" for index, sql in enumerate(aggregates))).first()
     assert row is not None
-    first = 1 + 2 * len(columns)
+    first = 1 + len(numbers)
+    hashed = [tuple(row[i : i + 2]) for i in range(first, len(aggregates), 2)]
     return _Side(
         rows=row[0],
-        totals={column.name: _to_decimal(row[first + index]) for index, column in enumerate(numbers)},
-        hashes={column.name: tuple(row[1 + 2 * i : 3 + 2 * i]) for i, column in enumerate(columns)},
+        totals={column.name: _to_decimal(row[1 + index]) for index, column in enumerate(numbers)},
+        content=hashed[0] if hashed else (),
+        hashes=dict(zip((column.name for column in columns), hashed[1:], strict=True)) if hashed else {},
     )
+
+
+def _hash_value(name: str) -> str:
+    # NULL is hashed as nothing at all, so that which values are NULL is hashed too.
+    return f"{quote_name(name)}, {quote_name(name)} IS NULL"
+
+
+def _hash_rows(values: Sequence[str]) -> list[str]:
+    hashed = ", ".join(values)
+    return [f"bit_xor(xxhash64({hashed}))", f"sum(CAST(xxhash64({hashed}, 1) AS decimal(38,0)))"]
 
 
 def _widen(column: Column) -> str:

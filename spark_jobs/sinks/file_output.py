@@ -150,6 +150,11 @@ class FileOutput(Output):
         )  # fmt: skip
         return self.load(Temporal("snapshot"), location)
 
+    def replaces_equal_rows(self) -> bool:
+        """Compare the files' digests."""
+        with self.explained():
+            return self.rows > 0 and self._table.holds(self._files.uri)
+
     def publish(self) -> None:
         """Swap the staged files in."""
         with self.explained():

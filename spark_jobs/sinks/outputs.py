@@ -149,6 +149,10 @@ class Output:
         """Return the rows that readers see now, and that these would replace; None when there are none."""
         raise NotImplementedError
 
+    def replaces_equal_rows(self) -> bool:
+        """Tell, without reading rows, that readers see exactly these; False where only reading them tells."""
+        return False
+
     def count_nulls(self, columns: Sequence[str]) -> Mapping[str, int] | None:
         """Return in how many rows each column is NULL; None when only reading them would tell."""
         return self.staged.count_nulls(columns) if self.staged is not None and self.stages_parquet else None

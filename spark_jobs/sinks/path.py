@@ -130,7 +130,7 @@ class FileTable:
         """Let the staged files take the place of the period's, or of the whole table."""
         try:
             self.area.check()
-            if not self._holds(staged_uri):
+            if not self.holds(staged_uri):
                 self._swap(staged_uri)
         except OSError as failure:
             raise self._explain(failure) from failure
@@ -211,13 +211,17 @@ class FileTable:
         with contextlib.suppress(FileNotFoundError):
             self.area.retire(old)
 
-    def _holds(self, staged_uri: str) -> bool:
-        """Tell whether the very same files were published already, by an attempt whose answer was lost."""
+    def holds(self, staged_uri: str) -> bool:
+        """Tell whether the very same files are published already."""
         old, new = self._list_files(self._period_uri), self._list_files(staged_uri)
         if sorted(old.values()) != sorted(new.values()) or (self.overwrite and not self._is_only_period()):
             return False
         found = self._digest(self._period_uri, old)
-        return None not in found and sorted(map(str, found)) == sorted(map(str, self._digest(staged_uri, new)))
+        return (
+            bool(old)
+            and None not in found
+            and sorted(map(str, found)) == sorted(map(str, self._digest(staged_uri, new)))
+        )
 
     def _digest(self, folder: str, files: Mapping[str, int]) -> list[str | None]:
         return [self.storage.compute_digest(join_uri(folder, name)) for name in files]

@@ -123,6 +123,10 @@ class Publication:
         """Return the rows that an output would replace; None when nothing was published."""
         return self._outputs[seq].read_published()
 
+    def replaces_equal_rows(self, seq: int) -> bool:
+        """Tell, without reading rows, that readers see exactly what is staged."""
+        return self._outputs[seq].replaces_equal_rows()
+
     def count_staged(self, seq: int) -> int:
         """Return how many rows of an output are staged."""
         return self._outputs[seq].rows

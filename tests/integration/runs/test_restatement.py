@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import click
 import pytest
 
 from airflow_provider_runtime.cli.diff import stage_and_compare
@@ -36,10 +37,11 @@ def list_states(books: Workplace) -> dict[tuple[str, str], str]:
     return {(entry.work.project, entry.work.period): entry.state for entry in plan.entries}
 
 
-def compare(books: Workplace, period: str) -> Comparison:
+def compare(books: Workplace, period: str, *key: str) -> Comparison:
     runner = LocalRunner(books.registry, lambda: books.spark, books.said.append)
     state = books.folder / ".runtime"
-    return stage_and_compare(runner, books.registry, books.folder / "catalog", state, "first", period, CompareRequest())
+    request = CompareRequest(key or None)
+    return stage_and_compare(runner, books.registry, books.folder / "catalog", state, "first", period, request)
 
 
 def test_a_restated_month_is_planned_compared_and_published(books: Workplace) -> None:
@@ -63,6 +65,19 @@ def test_a_restated_month_is_planned_compared_and_published(books: Workplace) ->
     assert {work for work, state in list_states(books).items() if state == "stale"} == {("reader", "2026-01")}
     books.run("reader", "2026-01")
     assert set(list_states(books).values()) == {"fresh"}
+
+
+def test_equal_files_are_recognised_without_comparing_rows(books: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spark_jobs.compare.outputs.compare_rows", None)
+    output = compare(books, "2026-01").outputs[0]
+    assert (output.rows_before, output.rows_after, output.same) == (2, 2, 2)
+    totals = {column.name: (column.total_before, column.difference) for column in output.columns}
+    assert totals["double"] == ("30.00", "0.00")
+
+
+def test_mistyped_key_is_told_before_anything_runs(books: Workplace) -> None:
+    with pytest.raises(click.UsageError, match=r"'shp'.*did you mean 'shop'"):
+        compare(books, "2026-01", "shp")
 
 
 def test_first_publication_has_nothing_to_compare_with(books: Workplace) -> None:

@@ -98,6 +98,16 @@ def test_without_a_key_rows_are_a_multiset(spark: SparkSession) -> None:
     assert {row.change for row in found.sample} == {"added", "removed"}
 
 
+@pytest.mark.parametrize("key", [(), ("line",)])
+def test_values_that_changed_rows_are_found_where_no_key_tells_rows_apart(
+    spark: SparkSession, key: tuple[str, ...]
+) -> None:
+    before = [("a", 1, "Bern", Decimal("1.00"), "x"), ("b", 1, "Oslo", Decimal("1.00"), "y")]
+    after = [("a", 1, "Bern", Decimal("1.00"), "y"), ("b", 1, "Oslo", Decimal("1.00"), "x")]
+    found = compare(spark, before, after, *key)
+    assert (count(found), found.key) == ((2, 2, 0, 0), ())
+
+
 def test_key_that_is_not_unique_is_compared_as_a_multiset(spark: SparkSession) -> None:
     twice = [*START, ("d", 1, "Bern", Decimal("5.00"), None)]
     found = compare(spark, START, twice, "line")
