@@ -19,7 +19,9 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+from airflow_provider_runtime.core.calendar.periods import make_period_index
 from airflow_provider_runtime.core.catalog.loader import load_catalog
+from airflow_provider_runtime.core.model.period import GREGORIAN
 from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions, build_snapshot
 from airflow_provider_runtime.core.planning.stale.files import Fingerprints
 from airflow_provider_runtime.core.planning.stale.making import make_plan
@@ -29,7 +31,7 @@ from airflow_provider_runtime.core.registry.slices import make_table_name, regis
 from airflow_provider_runtime.core.registry.sql import SqlRegistry, open_registry
 from airflow_provider_runtime.core.registry.store import Store
 from airflow_provider_runtime.core.runs.begin import make_start
-from spark_jobs.contract.plan import Location, OutputOperation
+from spark_jobs.contract.plan import OutputOperation
 from spark_jobs.contract.snapshot import Snapshot
 
 PROJECTS, PERIODS = 200, 60
@@ -87,13 +89,32 @@ def publish(registry: SqlRegistry, folder: Path, names: list[str], months: list[
     loaded = load_catalog(folder / "catalog")
     for name in names:
         snapshot = build_snapshot(loaded, name, months[0], ResolveOptions(slice_store=str(folder)), registry=registry)
-        registry._write(lambda store, found=snapshot: [tell(store, found, month, folder) for month in months])
+        moved = [move(snapshot, month) for month in months]
+        registry._write(lambda store, found=moved: [tell(store, snapshot, folder) for snapshot in found])
 
 
-def tell(store: Store, snapshot: Snapshot, month: str, folder: Path) -> None:
-    """Tell of a run that was published, and of one before it; one snapshot serves for all months."""
-    uri = str(folder / "snapshots" / f"{snapshot.sha256}.json")
-    start = replace(make_start(snapshot, uri), period=month)
+def move(snapshot: Snapshot, month: str) -> Snapshot:
+    """Return the snapshot of another month, as far as a plan looks at it."""
+    period = make_period_index(GREGORIAN).find_period(month)
+    assert period is not None
+    first = snapshot.period.identifier
+    tables = {
+        key: replace(
+            table,
+            locations=tuple(
+                replace(location, uri=location.uri.replace(first, month), period=month) for location in table.locations
+            ),
+        )
+        for key, table in snapshot.plan.tables.items()
+    }
+    days = replace(snapshot.period, identifier=month, start_date=period.start_date, end_date=period.end_date)
+    return replace(snapshot, period=days, plan=replace(snapshot.plan, tables=tables))
+
+
+def tell(store: Store, snapshot: Snapshot, folder: Path) -> None:
+    """Tell of a run that was published, and of one before it."""
+    month = snapshot.period.identifier
+    start = make_start(snapshot, str(folder / "snapshots" / f"{snapshot.sha256}.json"))
     now = datetime.now(UTC)
     for age in (2, 1):
         run = RunRecord(
@@ -109,9 +130,10 @@ def tell(store: Store, snapshot: Snapshot, month: str, folder: Path) -> None:
             1,
             3 - age,
             now - timedelta(days=age),
-            snapshot_uri=uri,
+            snapshot_uri=start.snapshot_uri,
+            basis=start.basis,
         )
-        report = make_report(snapshot, month)
+        report = make_report(snapshot)
         finished = now - timedelta(days=age, minutes=-1)
         for operation in snapshot.plan.operations:
             if isinstance(operation, OutputOperation) and operation.slice is not None:
@@ -121,7 +143,7 @@ def tell(store: Store, snapshot: Snapshot, month: str, folder: Path) -> None:
         store.put_run(replace(run, status="succeeded", finished_at=finished, published_at=finished, report=report))
 
 
-def make_report(snapshot: Snapshot, month: str) -> dict[str, object]:
+def make_report(snapshot: Snapshot) -> dict[str, object]:
     """Return a report as a job writes it."""
     totals = {f"amount_{n}": "123456.78" for n in range(8)}
     operations = [
@@ -134,19 +156,12 @@ def make_report(snapshot: Snapshot, month: str) -> dict[str, object]:
             "table": table.table,
             "dataset_id": table.dataset_id,
             "version": table.dataset_version,
-            "fingerprint": Fingerprints().take(
-                [move(location, snapshot.period.identifier, month) for location in table.locations]
-            ),
+            "fingerprint": Fingerprints().take(table.locations),
         }
         for table in snapshot.plan.tables.values()
     ]
     checks = [{"name": f"check {n}", "status": "passed", "rows": 1000, "value": "1.00"} for n in range(5)]
     return {"status": "succeeded", "operations": operations, "outputs": outputs, "sources": sources, "checks": checks}
-
-
-def move(location: Location, first: str, month: str) -> Location:
-    """Return the location of another month."""
-    return replace(location, uri=location.uri.replace(first, month))
 
 
 def register(

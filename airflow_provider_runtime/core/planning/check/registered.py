@@ -77,7 +77,7 @@ def add_registered_versions(
 
     def follow(reference: str) -> Iterator[str]:
         known = list(catalog.list_dataset_versions(reference))
-        found[reference] = known or [_read_version(entry) for entry in registry.list_versions(reference)]
+        found[reference] = known or list(_read_versions(registry.list_versions(reference)))
         for definition in found[reference]:
             yield from list_lookup_references(definition.model)
 
@@ -86,6 +86,12 @@ def add_registered_versions(
     return catalog.with_datasets(d for definitions in found.values() for d in definitions if d.file == REGISTRY_FILE)
 
 
-def _read_version(entry: DatasetVersion) -> Definition[Dataset]:
-    content = json.dumps({**entry.definition, "version": entry.version})
-    return Definition.from_model("dataset", Dataset.model_validate_json(content), REGISTRY_FILE)
+def _read_versions(entries: Iterable[DatasetVersion]) -> Iterator[Definition[Dataset]]:
+    """Yield the definitions of versions, most of which differ in their number only."""
+    known: dict[str, Dataset] = {}
+    for entry in entries:
+        content = json.dumps({**entry.definition, "version": 1}, sort_keys=True)
+        if content not in known:
+            known[content] = Dataset.model_validate_json(content)
+        model = known[content].model_copy(update={"version": entry.version})
+        yield Definition.from_model("dataset", model, REGISTRY_FILE)

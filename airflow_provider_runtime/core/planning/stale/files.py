@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 
 from airflow_provider_runtime.core.planning.stale.glob_patterns import expand_pattern
 from airflow_provider_runtime.core.planning.stale.stores import Stores
@@ -42,7 +42,7 @@ class Fingerprints:
         if find_local_path(location.uri) is None:
             # Nobody is asked for secrets by a look.
             return None if location.credential_ref else self._list_stored(location.uri)
-        return _collect(_walk(Path(path)) for path in _list_matches(location.uri))
+        return _collect(_walk(os.path.normpath(path)) for path in _list_matches(location.uri))
 
 
 def _list_matches(uri: str) -> Iterable[str]:
@@ -61,7 +61,7 @@ def _list_pinned(location: Location) -> list[FileState] | None:
     root = find_local_path(location.uri)
     if root is None or not location.schema:
         return None
-    return _collect(_walk(Path(root, name)) for name in location.files)
+    return _collect(_walk(os.path.join(root, name)) for name in location.files)
 
 
 def _collect(walks: Iterable[Iterator[FileState]]) -> list[FileState] | None:
@@ -71,14 +71,17 @@ def _collect(walks: Iterable[Iterator[FileState]]) -> list[FileState] | None:
         return None
 
 
-def _walk(path: Path) -> Iterator[FileState]:
-    if path.is_dir():
+def _walk(path: str) -> Iterator[FileState]:
+    try:
+        found = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    if stat.S_ISDIR(found.st_mode):
         for entry in os.scandir(path):
             if not _is_hidden(entry.name):
-                yield from _walk(Path(entry.path))
-    elif path.exists():
-        found = path.stat()
-        yield FileState(str(path), found.st_size, found.st_mtime_ns // 1_000_000)
+                yield from _walk(entry.path)
+    else:
+        yield FileState(path, found.st_size, found.st_mtime_ns // 1_000_000)
 
 
 def _is_hidden(name: str) -> bool:

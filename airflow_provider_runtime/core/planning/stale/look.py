@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 
@@ -23,7 +23,6 @@ from airflow_provider_runtime.core.planning.resolve.resolver_choice import choos
 from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods
 from airflow_provider_runtime.core.planning.snapshot.pinning import pin_table
 from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
-from airflow_provider_runtime.core.planning.stale.basis import list_days
 from airflow_provider_runtime.core.planning.stale.changes import DefinitionChange, compare_definitions
 from airflow_provider_runtime.core.planning.stale.compared import ComparedProject, ComparedTable, merge_names
 from airflow_provider_runtime.core.planning.stale.compared_basis import compare_basis
@@ -157,8 +156,8 @@ class Look:
             project.definition.digest,
             None if latest is None else [latest.snapshot_sha256, latest.status, latest.attempt],
             None if published is None else [published.snapshot_sha256, str(published.published_at)],
-            [[*table.key, table.pin.version, astuple(sources[table.key])] for table in project.tables],
-            list_days(period.start_date, period.end_date),
+            [(table.key, table.pin.version, sources[table.key]) for table in project.tables],
+            (period.start_date, period.end_date),
             status,
         ]
         self._starts[work] = period.start_date
@@ -330,4 +329,4 @@ def _find_state(latest: RunRecord | None, published: RunRecord | None, reasons: 
 
 
 def _hash(value: object) -> str:
-    return hashlib.sha256(json.dumps(value, default=str).encode()).hexdigest()
+    return hashlib.sha256(repr(value).encode()).hexdigest()
