@@ -19,6 +19,7 @@ from airflow_provider_runtime.core.planning.resolve.locations import make_uri
 from airflow_provider_runtime.core.registry.ports import KEEP_SECONDS, Registration, Registry, RunRecord
 from airflow_provider_runtime.core.runs.execution import Execution
 from airflow_provider_runtime.core.runs.report import describe_error, public_report
+from airflow_provider_runtime.core.runs.small_runs import is_small_run
 from airflow_provider_runtime.core.runs.tables import TableCommits
 from spark_jobs.contract.documents import read_document
 from spark_jobs.contract.plan import Plan
@@ -87,6 +88,11 @@ class LocalRunner:
     profiles: list[dict[str, Any]] | None = None
     """Where the profile of each run is added; None: nobody asks for them."""
 
+    runs: int | None = None
+    """How many runs like the first one Spark is started for; None: nobody knows."""
+    is_small: bool = False
+    """Whether it will read little for certain."""
+
     @cached_property
     def spark(self) -> SparkSession:
         """The session."""
@@ -102,6 +108,8 @@ class LocalRunner:
 
     def execute(self, snapshot: Snapshot, snapshot_uri: str) -> RunResult:
         """Execute a snapshot under a lease of its own, and register what it wrote."""
+        if self.runs is not None and "spark" not in vars(self):
+            self.is_small = is_small_run(snapshot, self.runs)
         execution = self._make_execution(snapshot, snapshot_uri)
         execution.begin()
         keeps = self.stage_only or snapshot.plan.settings.publication.needs_approval

@@ -30,8 +30,13 @@ QUIET = {
 """What a command of a person or a script needs of Spark and no more; every key can be set with --conf."""
 
 
-def start_spark(master: str, conf: Mapping[str, str], *, app_name: str = "airflow-runtime") -> SparkSession:
-    """Start Spark with our settings; a missing pyspark or Java is an error that says what to install."""
+def start_spark(
+    master: str, conf: Mapping[str, str], *, app_name: str = "airflow-runtime", is_small: bool = False
+) -> SparkSession:
+    """Start Spark with our settings; a missing pyspark or Java is an error that says what to install.
+
+    `is_small` says that it will read little for certain.
+    """
     if find_spec("pyspark") is None:
         hint = "install it with: pip install 'airflow-provider-runtime[spark]'"
         raise InfrastructureError(Problem("INFRA_001", "pyspark is not installed", hint))
@@ -48,7 +53,7 @@ def start_spark(master: str, conf: Mapping[str, str], *, app_name: str = "airflo
     settings = {**QUIET, **conf, **START_SETTINGS, "spark.app.name": app_name, "spark.master": master}
     home = find_quick_home(os.environ) if master.startswith("local") else None
     try:
-        spark = _start_session(settings, home)
+        spark = _start_session(settings, home, is_small=is_small)
     except Exception as error:
         hint = "Spark needs Java 17 or later: set JAVA_HOME to one"
         shown = show_address(master)
@@ -84,7 +89,7 @@ def _connect(address: str, conf: Mapping[str, str]) -> SparkSession:
     return spark
 
 
-def _start_session(settings: Mapping[str, str], home: QuickHome | None) -> SparkSession:
+def _start_session(settings: Mapping[str, str], home: QuickHome | None, *, is_small: bool) -> SparkSession:
     """Start Spark the quick way if there is one, and again the plain way if that should fail."""
     from pyspark.sql import SparkSession
 
@@ -92,7 +97,7 @@ def _start_session(settings: Mapping[str, str], home: QuickHome | None) -> Spark
     for key, value in settings.items():
         builder = builder.config(key, value)
     texts = [f"{key}={value}" for key, value in settings.items()]
-    quick = make_quick_environment(settings["spark.master"], texts, os.environ, home)
+    quick = make_quick_environment(settings["spark.master"], texts, os.environ, home, is_small=is_small)
     try:
         with _environment(quick):
             spark = builder.getOrCreate()

@@ -38,6 +38,8 @@ class RunRequest:
     allow_closed: bool
     keep_going: bool
     state: Path
+    of_plan: bool = False
+    """Whether other runs of a plan follow."""
 
 
 @click.command("run")
@@ -130,9 +132,11 @@ def command(
 
     choice = choose_registry(registry, catalog, snapshot)
     opened = choice.open_to_read() if dry_run else choice.open()
-    runner = LocalRunner(
-        opened, lambda: start_session(master, dict(conf)), print_progress, allow_closed, report, verify, stage_only
-    )
+
+    def start() -> SparkSession:
+        return start_session(master, dict(conf), is_small=runner.is_small)
+
+    runner = LocalRunner(opened, start, print_progress, allow_closed, report, verify, stage_only)
     if keep is not None:
         runner.keep_seconds = keep * 86400
     if profile is not None:
@@ -142,12 +146,15 @@ def command(
             if dry_run:
                 _show_snapshot(opened, snapshot, sha256)
                 return
+            runner.runs = 1
             results = _run_snapshot(runner, opened, snapshot, sha256, _find_catalog(context, catalog))
         elif plan is not None:
             from airflow_provider_runtime.cli.planned_run import run_plan
 
             def run_one(name: str, found: str) -> RunResult:
-                request = RunRequest(name, found, None, None, None, allow_closed, keep_going, choice.state)
+                request = RunRequest(
+                    name, found, None, None, None, allow_closed, keep_going, choice.state, of_plan=True
+                )
                 return _run_periods(runner, catalog, request, opened)[0]
 
             results = run_plan(plan, catalog, opened, choice.snapshots, run_one, keep_going=keep_going)
@@ -170,13 +177,13 @@ def command(
     context.exit(0 if all(result.succeeded for result in results) else 1)
 
 
-def start_session(master: str, conf: dict[str, str]) -> SparkSession:
+def start_session(master: str, conf: dict[str, str], *, is_small: bool = False) -> SparkSession:
     """Start Spark in this process, with its progress bar on a terminal."""
     from airflow_provider_runtime.cli.local_spark import start_spark
 
     if sys.stderr.isatty():
         conf = {"spark.ui.showConsoleProgress": "true", **conf}
-    return start_spark(master, conf)
+    return start_spark(master, conf, is_small=is_small)
 
 
 def print_progress(line: str) -> None:
@@ -239,6 +246,8 @@ def _run_periods(runner: LocalRunner, catalog: Path, request: RunRequest, regist
         print_result(result, catalog)
         return [result]
     results: list[RunResult] = []
+    if not request.of_plan:
+        runner.runs = len(periods)
     for period in periods:
         snapshot = None
         try:

@@ -25,6 +25,8 @@ UNUSED_JARS = ("spark-mllib_",)
 QUICK_COLLECTOR = "-XX:+UseParallelGC"
 QUICK_COMPILER = "-XX:CompileThresholdScaling=3"
 """Java's compiler takes much of a short run's processor time: it waits for what is called more often."""
+SMALL_COMPILER = "-XX:TieredStopAtLevel=1"
+"""For runs of little data: the compiler that optimises would take more time than its code saves."""
 QUIET_ARCHIVE = "-Xlog:cds*=off"
 """An archive that does not fit is left aside; Java's own warning would go to standard output."""
 VERIFIED_ARCHIVE = "-XX:+VerifySharedSpaces"
@@ -82,11 +84,17 @@ def name_archive(path: Path) -> str:
 
 
 def make_quick_environment(
-    master: str, settings: Iterable[str], environ: Mapping[str, str], home: QuickHome | None
+    master: str,
+    settings: Iterable[str],
+    environ: Mapping[str, str],
+    home: QuickHome | None,
+    *,
+    is_small: bool = False,
 ) -> dict[str, str]:
     """Return the variables that make a local Spark start and run quicker; none for any other master.
 
-    `settings` are the texts of what the user set, on the command line or as `key=value`.
+    `settings` are the texts of what the user set, on the command line or as `key=value`. `is_small` says that Spark
+    will read little for certain.
     """
     if not master.startswith("local"):
         return {}
@@ -94,7 +102,7 @@ def make_quick_environment(
     is_unseen = any(map(_UNSEEN_OPTIONS.search, texts))
     options = [] if is_unseen or any(map(_COLLECTOR.search, texts)) else [QUICK_COLLECTOR]
     if not is_unseen and not any("CompileThreshold" in text or "TieredStopAtLevel" in text for text in texts):
-        options.append(QUICK_COMPILER)
+        options.append(SMALL_COMPILER if is_small else QUICK_COMPILER)
     changed: dict[str, str] = {}
     # A plugin may be Spark Connect's server, which wants all jars.
     if home is not None and not any("spark.plugins" in text for text in texts):

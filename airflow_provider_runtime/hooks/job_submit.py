@@ -30,13 +30,16 @@ class JobSubmitHook(SparkSubmitHook):
     spark_ui_url: str | None
     quick_home: QuickHome | None
     job_log: JobLog
+    is_small: bool
+    """Whether the job will read little for certain."""
 
     @classmethod
-    def adopt(cls, hook: SparkSubmitHook, secrets: Mapping[str, str]) -> JobSubmitHook:
+    def adopt(cls, hook: SparkSubmitHook, secrets: Mapping[str, str], *, is_small: bool = False) -> JobSubmitHook:
         """Return the hook that the Spark provider's operator made, as one of this class."""
         adopted = cls.__new__(cls)
         adopted.__dict__.update(hook.__dict__)
         adopted._secrets = dict(secrets)
+        adopted.is_small = is_small
         adopted.spark_ui_url = None
         adopted.quick_home = None
         adopted.job_log = JobLog(keeps_back=adopted._is_quiet)
@@ -144,7 +147,7 @@ class JobSubmitHook(SparkSubmitHook):
             return {}
         environ = {**os.environ, **(self._env or {})}
         self.quick_home = find_quick_home(environ, command[0])
-        return make_quick_environment(master, command, environ, self.quick_home)
+        return make_quick_environment(master, command, environ, self.quick_home, is_small=self.is_small)
 
     def _care_for_archive(self, exit_code: int | None) -> None:
         """Have the archive of classes made after the first job that worked; drop one that Java failed with."""

@@ -86,6 +86,7 @@ class SnapshotJobOperator(SparkJobOperator):
     def _prepare(self, context: Context, hook: RuntimeHook) -> Execution:
         from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
         from airflow_provider_runtime.core.runs.execution import Execution
+        from airflow_provider_runtime.core.runs.small_runs import is_small_run
         from airflow_provider_runtime.hooks.credentials import read_properties
 
         pins = read_pins(self, context, self.snapshot)
@@ -94,7 +95,9 @@ class SnapshotJobOperator(SparkJobOperator):
         run, task_instance = context["dag_run"], context["ti"]
         clears = getattr(run, "clear_number", 0) or 0
         place = (task_instance.dag_id, task_instance.task_id, run.run_id, task_instance.map_index, clears)
-        self.prepare_job(snapshot.plan.list_credential_refs(), f"{clears}:{digest[:12]}")
+        self.prepare_job(
+            snapshot.plan.list_credential_refs(), f"{clears}:{digest[:12]}", is_small=is_small_run(snapshot)
+        )
         return Execution(
             registry=hook.open_registry(),
             snapshot=snapshot,

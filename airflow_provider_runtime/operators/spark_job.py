@@ -42,14 +42,19 @@ class SparkJobOperator(SparkSubmitOperator):
         super().__init__(name=name, **kwargs)
         self._secrets: dict[str, str] = {}
         self._key_suffix = ""
+        self._is_small = False
 
     @property
     def spark_ui_url(self) -> str | None:
         """Spark's page of the application, when the log told it."""
         return getattr(self._hook, "spark_ui_url", None)
 
-    def prepare_job(self, credential_refs: Sequence[str], key_suffix: str) -> None:
-        """Look at the connection, look credentials up, and name what a retry finds the job by."""
+    def prepare_job(self, credential_refs: Sequence[str], key_suffix: str, *, is_small: bool = False) -> None:
+        """Look at the connection, look credentials up, and name what a retry finds the job by.
+
+        `is_small` says that the job will read little for certain.
+        """
+        self._is_small = is_small
         self._require_spark_connection()
         self.conf = {**QUIET_CONF, **(self.conf or {})}
         self._secrets = make_environment(credential_refs)
@@ -164,7 +169,7 @@ class SparkJobOperator(SparkSubmitOperator):
 
     def _get_hook(self) -> JobSubmitHook:
         """Return the Spark provider's hook as our own class, so that secrets reach the driver unseen."""
-        hook = JobSubmitHook.adopt(super()._get_hook(), self._secrets)
+        hook = JobSubmitHook.adopt(super()._get_hook(), self._secrets, is_small=self._is_small)
         self._choose_tracking(hook)
         return hook
 

@@ -122,14 +122,15 @@ def test_wrong_usage_exits_2_and_repeats_no_value(folder: Path, arguments: tuple
 def test_spark_that_does_not_start_is_tried_once_and_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     starts = []
 
-    def fail(master: str, conf: dict[str, str]) -> None:
-        starts.append((master, conf))
+    def fail(master: str, conf: dict[str, str], *, is_small: bool) -> None:
+        starts.append((master, conf, is_small))
         raise InfrastructureError(Problem("INFRA_001", "Spark did not start", "set JAVA_HOME"))
 
     monkeypatch.setattr(local_spark, "start_spark", fail)
     result = invoke("--project", "conversion", "--period", "2026-01", "--report", "report.json")
     assert result.exit_code == 1
     assert len(starts) == 1
+    assert starts[0][2], "a sample of a few rows is small"
     report = json.loads((folder / "report.json").read_text("utf-8"))
     assert (report["status"], report["error"]["code"]) == ("failed", "INFRA_001")
 
@@ -275,7 +276,7 @@ def test_failure_after_outputs_were_swapped_in_does_not_say_that_nothing_was_pub
 
     monkeypatch.setattr(job_module, "run_snapshot", run_snapshot)
     monkeypatch.setattr(execution, "keep_alive", partial(execution.keep_alive, interval_seconds=0.1))
-    monkeypatch.setattr(local_spark, "start_spark", lambda *_: SimpleNamespace(interruptAll=list, stop=list))
+    monkeypatch.setattr(local_spark, "start_spark", lambda *_, **__: SimpleNamespace(interruptAll=list, stop=list))
     result = invoke("--project", "conversion", "--period", "2026-01")
     assert result.exit_code == 1
     assert f"2026-01: {said}" in result.output

@@ -136,6 +136,15 @@ def test_what_the_user_says_of_the_compiler_stays(environ: dict[str, str], chose
     assert make_quick_environment("local", settings, environ, None) == {"SPARK_SUBMIT_OPTS": "-XX:+UseParallelGC"}
 
 
+def test_a_run_of_little_data_is_compiled_once_and_quickly(environ: dict[str, str]) -> None:
+    quick = make_quick_environment("local", [], environ, None, is_small=True)
+    assert quick == {"SPARK_SUBMIT_OPTS": "-XX:+UseParallelGC -XX:TieredStopAtLevel=1"}
+    chosen = ["spark.driver.extraJavaOptions=-XX:CompileThresholdScaling=1"]
+    assert make_quick_environment("local", chosen, environ, None, is_small=True) == {
+        "SPARK_SUBMIT_OPTS": "-XX:+UseParallelGC"
+    }
+
+
 def test_plugins_of_spark_get_all_jars(environ: dict[str, str]) -> None:
     setting = "spark.plugins=org.apache.spark.sql.connect.SparkConnectPlugin"
     assert "SPARK_HOME" not in make_quick_environment("local", [setting], environ, find(environ))
