@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import getpass
 import os
+import pwd
 import socket
 
 from airflow_provider_runtime.core.errors import ApprovalError, Problem
@@ -13,11 +13,12 @@ ALLOW_AS = "AIRFLOW_RUNTIME_ALLOW_AS"
 
 
 def find_user() -> str:
-    """Return the user of the operating system."""
+    """Return the user of the operating system, whatever the environment says: anybody can set LOGNAME."""
+    uid = os.getuid()
     try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "unknown"
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid {uid}"
 
 
 def find_person(claimed_name: str | None = None) -> Person:

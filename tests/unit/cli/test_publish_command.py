@@ -124,16 +124,32 @@ def test_run_that_is_not_known_is_told(folder: Path, job: list[str]) -> None:
     assert refused.exit_code == 1
 
 
+def become(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr("pwd.getpwuid", lambda uid: SimpleNamespace(pw_name=name))
+
+
+def test_variables_of_the_environment_make_nobody_another_user(
+    folder: Path, job: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_catalog(folder, APPROVAL)
+    become(monkeypatch, "ann")
+    run_id = run()
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.setenv(name, "ben")
+    assert "APPROVAL_001 'ann' ran" in invoke("publish", run_id, "--comment", "ok").output
+    assert job == ["stage"]
+
+
 def test_second_person_publishes_what_needs_an_approval(
     folder: Path, job: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_catalog(folder, APPROVAL)
-    monkeypatch.setattr("getpass.getuser", lambda: "ann")
+    become(monkeypatch, "ann")
     run_id = run()
     assert (get_status(), job) == ("staged", ["stage"])
     assert "APPROVAL_001 'ann' ran conversion for period 2026-01" in invoke("publish", run_id, "--comment", "ok").output
     assert "cannot be claimed" in str(invoke("publish", run_id, "--comment", "ok", "--as", "ben").exception)
-    monkeypatch.setattr("getpass.getuser", lambda: "cid")
+    become(monkeypatch, "cid")
     assert "'cid' is not an approver" in invoke("publish", run_id, "--comment", "ok").output
     monkeypatch.setenv("AIRFLOW_RUNTIME_ALLOW_AS", "1")
     assert "needs a comment" in invoke("publish", run_id, "--as", "ben").output
