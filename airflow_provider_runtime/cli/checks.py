@@ -16,7 +16,7 @@ from airflow_provider_runtime.cli.options import (
     registry_option,
 )
 from airflow_provider_runtime.cli.people import find_user
-from airflow_provider_runtime.cli.registries import choose_registry
+from airflow_provider_runtime.cli.registries import choose_registry, require_catalog
 from airflow_provider_runtime.cli.tables import print_table
 from airflow_provider_runtime.core.errors import DefinitionError, Problem, raise_problems
 from airflow_provider_runtime.core.evidence.checks import PeriodChecks, list_last_checks
@@ -59,6 +59,8 @@ def command(
         raise click.UsageError("an override needs --reason TEXT")
     if reason is not None and override is None and withdraw is None:
         raise click.UsageError("--reason belongs to --override and --withdraw")
+    if override is not None and registry is None:
+        require_catalog(catalog)
     choice = choose_registry(registry, catalog)
     opened = choice.open_to_read() if override is None else choice.open()
     if period is not None and override is not None:

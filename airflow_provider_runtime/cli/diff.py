@@ -62,7 +62,7 @@ def command(
     if (run_id is None) == (project is None or period is None) or (run_id and (project or period)):
         raise click.UsageError("give the id of a staged run, or --project and --period")
     from airflow_provider_runtime.cli.local_run import LocalRunner
-    from airflow_provider_runtime.cli.registries import choose_registry
+    from airflow_provider_runtime.cli.registries import choose_registry, require_catalog
     from airflow_provider_runtime.cli.run import print_progress, start_session
     from airflow_provider_runtime.cli.staged_runs import open_staged_run
     from spark_jobs.compare.outputs import CompareRequest
@@ -87,6 +87,7 @@ def command(
     else:
         assert project is not None
         assert period is not None
+        require_catalog(catalog)
         choice = choose_registry(registry, catalog)
         opened = choice.open()
         runner = make_runner(opened)

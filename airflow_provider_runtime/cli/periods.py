@@ -14,7 +14,7 @@ from airflow_provider_runtime.cli.options import (
     registry_option,
 )
 from airflow_provider_runtime.cli.people import find_user
-from airflow_provider_runtime.cli.registries import choose_registry
+from airflow_provider_runtime.cli.registries import choose_registry, require_catalog
 from airflow_provider_runtime.cli.tables import print_table
 from airflow_provider_runtime.core.calendar.periods import PeriodIndex, make_period_index
 from airflow_provider_runtime.core.calendar.run_period import STRICTNESS, explain_reopening, find_strictest
@@ -61,6 +61,8 @@ def command(
         raise click.UsageError("--reason belongs to --close, --lock or --reopen")
     definition = _load_calendar(catalog, calendar)
     index = make_period_index(definition)
+    if changes and registry is None:
+        require_catalog(catalog)
     choice = choose_registry(registry, catalog)
     opened = choice.open() if changes else choice.open_to_read()
     for status, period in changes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,9 +78,9 @@ def _print(plan: Plan) -> None:
     ]
     print_table(("project", "period", "state", "", "why"), rows, empty="no periods are due")
     chosen = plan.list_to_run()
-    left = [entry for entry in plan.entries if entry.state in ("missing", "stale") and entry.status != "open"]
+    left = Counter(entry.held_back for entry in plan.entries if entry.held_back is not None)
     click.echo()
-    click.echo(f"{len(chosen)} to run" + (f", {len(left)} closed or locked" if left else ""))
+    click.echo(", ".join([f"{len(chosen)} to run", *(f"{count} {why}: not run" for why, count in left.items())]))
     if chosen:
         click.echo(
             "run them in this order: airflow-runtime plan --output plan.json && airflow-runtime run --plan plan.json"
@@ -87,7 +88,7 @@ def _print(plan: Plan) -> None:
 
 
 def _show_status(entry: Entry) -> str:
-    return "" if entry.status == "open" else entry.status
+    return entry.held_back or ("" if entry.status == "open" else entry.status)
 
 
 def _show_reasons(entry: Entry) -> str:

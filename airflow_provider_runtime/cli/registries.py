@@ -68,6 +68,15 @@ class RegistryChoice:
             click.echo(f"using the registry of the working folder, {self.file}, not {self.passed_over}", err=True)
 
 
+def require_catalog(catalog: Path) -> None:
+    """Raise CATALOG_001 when there is no such folder: a mistyped path makes no registry beside it."""
+    from airflow_provider_runtime.core.catalog.files import check_folder
+    from airflow_provider_runtime.core.errors import raise_problems
+
+    problem = check_folder(catalog)
+    raise_problems([] if problem is None else [problem])
+
+
 def choose_registry(url: str | None, catalog: Path, snapshot: str | None = None) -> RegistryChoice:
     """Return the registry of this URL, else the one in the working folder if there is one, else the catalog's.
 

@@ -15,7 +15,7 @@ import click
 from airflow_provider_runtime.cli.credentials import read_credential, read_properties
 from airflow_provider_runtime.cli.options import catalog_option, project_option, registry_option, spark_options
 from airflow_provider_runtime.cli.parameters import Day, Moment
-from airflow_provider_runtime.cli.registries import SLICES, SNAPSHOTS, choose_registry
+from airflow_provider_runtime.cli.registries import SLICES, SNAPSHOTS, choose_registry, require_catalog
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -125,6 +125,8 @@ def command(
         raise click.UsageError(f"--snapshot has settled that already; leave {settled[0]} out")
     if profile is not None and (dry_run or master.startswith("sc://")):
         raise click.UsageError("--profile needs a Spark that runs in this process: no --dry-run, no sc://")
+    if snapshot is None:
+        require_catalog(catalog)
     for option, file in (("--report", report), ("--profile", profile)):
         if file is not None and not dry_run:
             prepare_report(file, option)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -11,7 +12,10 @@ from airflow_provider_runtime.cli.options import catalog_option, format_option, 
 from airflow_provider_runtime.cli.people import find_user
 from airflow_provider_runtime.cli.registries import choose_registry
 from airflow_provider_runtime.cli.tables import print_table
-from airflow_provider_runtime.core.registry.ports import RunRecord
+from airflow_provider_runtime.core.registry.ports import Publication, RunRecord
+from airflow_provider_runtime.core.suggest import list_names
+
+PUBLICATION_TITLES = ("number", "published (UTC)", "run", "rows", "totals")
 
 
 @click.command("runs")
@@ -38,7 +42,7 @@ def command(
     limit: int | None,
     output_format: str,
 ) -> None:
-    """List the runs that the registry knows, the latest first.
+    """List the runs that the registry knows, the latest first; of one period also what was published, with totals.
 
     \b
     Examples:
@@ -54,13 +58,38 @@ def command(
         released = opened.release(*release, who=find_user(), reason=(reason or "").strip())
         click.echo(f"released: the next attempt of {release[0]} for {release[1]} passes {released.token}", err=True)
     records = opened.list_runs(project=project, period=period, limit=limit)
+    published: list[Publication] = []
+    if project is not None and period is not None:
+        published = opened.list_publications(project, period)
     if output_format == "json":
-        print_json([describe_run(record) for record in records])
+        print_json([_describe(record, published) for record in records])
         return
     titles = ("project", "period", "status", "attempt", "started (UTC)", "seconds", "rows in", "snapshot", "error")
     empty = "no such runs" if project or period else "no runs yet"
     rows = [_make_row(record) for record in records]
     print_table(titles, rows, empty=empty, optional=("attempt", "snapshot", "rows in"))
+    if published:
+        click.echo("\npublications, the latest first")
+        print_table(PUBLICATION_TITLES, [_make_publication_row(found) for found in published], empty="")
+
+
+def _describe(record: RunRecord, published: Sequence[Publication]) -> dict[str, object]:
+    from airflow_provider_runtime.core.evidence.history import describe_publication
+
+    own = [describe_publication(found) for found in published if found.run_id == record.run_id]
+    return {**describe_run(record), **({"publications": own} if own else {})}
+
+
+def _make_publication_row(publication: Publication) -> tuple[object, ...]:
+    from airflow_provider_runtime.core.evidence.history import describe_publication
+
+    found = describe_publication(publication)
+    rows = ", ".join(f"{output['rows']} to {output['destination']}" for output in found["outputs"])
+    totals = [
+        f"{' '.join(map(str, (total['name'], *total.get('key', {}).values())))} {total['value']}"
+        for total in found["totals"]
+    ]
+    return found["number"], publication.published_at, publication.run_id, rows, list_names(totals)
 
 
 def describe_run(record: RunRecord) -> dict[str, object]:

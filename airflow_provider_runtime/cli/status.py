@@ -17,7 +17,7 @@ from airflow_provider_runtime.cli.options import (
 from airflow_provider_runtime.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from airflow_provider_runtime.core.planning.stale.plan import Entry
     from airflow_provider_runtime.core.registry.ports import Registry, RunRecord
@@ -75,8 +75,14 @@ def _describe(entry: Entry, registry: Registry) -> dict[str, Any]:
         "status": entry.status,
         "published": _format(published),
         "rows": sum(output["rows"] for output in outputs) if published is not None else None,
-        "why": "; ".join(dict.fromkeys(reason.kind for reason in entry.reasons)),
+        "why": "; ".join(_list_reasons(entry)),
     }
+
+
+def _list_reasons(entry: Entry) -> Iterator[str]:
+    yield from dict.fromkeys(reason.kind for reason in entry.reasons)
+    if entry.held_back is not None:
+        yield f"{entry.held_back}: not run"
 
 
 def _format(run: RunRecord | None) -> str | None:

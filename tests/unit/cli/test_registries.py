@@ -79,3 +79,22 @@ def test_snapshots_are_read_from_the_folder_of_the_registry(parent: Path, monkey
     monkeypatch.chdir(parent / "books")
     assert from_parent == choose_registry(None, Path("catalog")).snapshots.folder == parent / "books"
     assert (named.state, named.snapshots.folder) == (parent / "books" / ".runtime", parent / "books")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "--project", "p", "--period", "2026-01"),
+        ("diff", "--project", "p", "--period", "2026-01"),
+        ("plan",),
+        ("status",),
+        ("runs",),
+        ("periods", "--close", "2026-01", "--reason", "done"),
+        ("checks", "--project", "p", "--period", "2026-01", "--override", "c", "--reason", "known"),
+        ("publish", "run-1"),
+        ("discard", "run-1"),
+    ],
+)
+def test_mistyped_catalog_makes_no_folder(tmp_path: Path, command: tuple[str, ...]) -> None:
+    CliRunner().invoke(root_command, [*command, "--catalog", str(tmp_path / "typo" / "catalog")])
+    assert list(tmp_path.iterdir()) == []

@@ -149,3 +149,25 @@ def test_runs_and_datasets_list_what_was_published(url: str) -> None:
     assert (dataset["name"], dataset["latest_version"], dataset["slices"][0]["rows"]) == ("DS", 1, 3)
     assert "fx v1" in CliRunner().invoke(runs, ["--registry", url]).stdout
     assert "DS" in CliRunner().invoke(datasets, ["--registry", url]).stdout
+
+
+def test_runs_of_a_period_tell_its_publications_with_their_totals(url: str) -> None:
+    registry = open_registry(url)
+    total = {"name": "total usd", "output": 20, "kind": "value", "status": "recorded", "value": "12.50", "groups": []}
+    column = {"name": "usd", "changed": 1, "total_before": "12.50", "total_after": "13.00", "difference": "0.50"}
+    for digest, value, comparison in (
+        ("a", "12.50", None),
+        ("b", "13.00", {"outputs": [{"seq": 20, "columns": [column]}]}),
+    ):
+        attempt = registry.begin_attempt(make_start(digest), holder=ELSEWHERE)
+        outputs = [{"seq": 20, "destination": "out/close", "rows": 3}]
+        report = {"outputs": outputs, "checks": [{**total, "value": value}], "comparison": comparison}
+        registry.finish_attempt(attempt, [], report)
+    arguments = ["--registry", url, "--project", "p", "--period", "2026-01"]
+    told = CliRunner().invoke(runs, arguments).stdout.partition("publications, the latest first")[2]
+    assert "3 to out/close" in told
+    assert told.index("total usd 13.00, usd 13.00") < told.index("total usd 12.50")
+    latest, first = json.loads(CliRunner().invoke(runs, [*arguments, "--format", "json"]).stdout)
+    assert [found["number"] for run in (first, latest) for found in run["publications"]] == [1, 2]
+    assert first["publications"][0]["outputs"] == [{"seq": 20, "destination": "out/close", "rows": 3}]
+    assert first["publications"][0]["totals"] == [{"output": 20, "name": "total usd", "value": "12.50"}]

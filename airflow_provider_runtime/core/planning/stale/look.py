@@ -162,7 +162,8 @@ class Look:
         ]
         self._starts[work] = period.start_date
         unknown = () if published is None else tuple(_list_unknown(project, sources))
-        self._entries[work] = Entry(work, state, status, reasons, depends_on, unknown, _hash(basis))
+        has_begun = period.start_date <= self.scope.today
+        self._entries[work] = Entry(work, state, status, reasons, depends_on, unknown, has_begun, _hash(basis))
 
     @cached_property
     def _sources(self) -> SourceFinder:

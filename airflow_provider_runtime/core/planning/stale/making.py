@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from airflow_provider_runtime.core.catalog.loader import LoadResult, load_catalog
-from airflow_provider_runtime.core.errors import PlanError, Problem, get_error_class
+from airflow_provider_runtime.core.errors import PlanError, Problem, get_error_class, raise_problems
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.check.validation import explain_missing
 from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods, get_run_period
@@ -31,9 +31,17 @@ def make_plan(
 ) -> Plan:
     """Return the state of every project and period in scope."""
     scope = scope or Scope()
-    loaded = load_catalog(catalog, project=scope.project) if isinstance(catalog, Path) else catalog
+    loaded = _load(catalog, scope) if isinstance(catalog, Path) else catalog
     past = past or collect_past_runs(registry.list_last_runs())
     return Look(loaded, registry, past, Fingerprints().take, snapshots, scope).make_plan()
+
+
+def _load(catalog: Path, scope: Scope) -> LoadResult:
+    loaded = load_catalog(catalog, project=scope.project)
+    if scope.project is None:
+        # A plan of everything that leaves out what cannot be read would look complete.
+        raise_problems(loaded.problems)
+    return loaded
 
 
 def find_work(loaded: LoadResult, project: str, period: str) -> tuple[Work, Project]:

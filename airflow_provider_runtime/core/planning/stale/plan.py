@@ -46,8 +46,19 @@ class Entry:
     depends_on: tuple[Work, ...] = ()
     unknown: tuple[str, ...] = ()
     """Datasets whose data cannot be looked at from here: whether they are those that the run read is not known."""
+    has_begun: bool = True
+    """Whether the period's first day has come."""
     basis: str = ""
     """Digest of all that the state was found from."""
+
+    @property
+    def held_back(self) -> str | None:
+        """Why it is not run though it is missing or stale; None when it is."""
+        if self.state not in TO_RUN:
+            return None
+        if self.status != "open":
+            return self.status
+        return None if self.has_begun else "not begun"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +85,8 @@ class Plan:
         return "sha256:" + hashlib.sha256(json.dumps(found).encode()).hexdigest()
 
     def list_to_run(self) -> tuple[Entry, ...]:
-        """Return what is missing or stale, in run order; a closed or locked period is left alone."""
-        return tuple(entry for entry in self.entries if entry.state in TO_RUN and entry.status == "open")
+        """Return what is missing or stale, in run order, but for what is closed or locked or has not begun."""
+        return tuple(entry for entry in self.entries if entry.state in TO_RUN and entry.held_back is None)
 
     def to_document(self) -> dict[str, Any]:
         """Return the plan as JSON."""
@@ -101,6 +112,7 @@ def _describe(entry: Entry) -> dict[str, Any]:
         ],
         "depends_on": [{"project": work.project, "period": work.period} for work in entry.depends_on],
         "unknown": list(entry.unknown),
+        "held_back": entry.held_back,
     }
 
 

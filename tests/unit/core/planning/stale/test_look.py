@@ -179,3 +179,18 @@ calendar:
     books.write(catalog + calendar.replace("2026-02-01", "2026-01-31").replace("2026-02-02", "2026-02-01"))
     assert books.reasons("close", "P01") == [("calendar", ("name",))]
     assert books.states()["close", "P02"] == "fresh"
+
+
+def test_period_that_has_not_begun_is_shown_and_not_run(books: Books) -> None:
+    plan = books.plan(project="close", period="2026-04..2026-06")
+    assert [(entry.work.period, entry.held_back) for entry in plan.entries] == [
+        ("2026-04", None), ("2026-05", "not begun"), ("2026-06", "not begun"),
+    ]  # fmt: skip
+    assert [entry.work.period for entry in plan.list_to_run()] == ["2026-04"]
+
+
+def test_file_that_cannot_be_read_is_told_where_everything_is_planned(books: Books) -> None:
+    (books.root / "catalog" / "broken.yaml").write_text("project: {id: [")
+    with pytest.raises(RuntimeProviderError, match=r"CATALOG_001"):
+        books.plan()
+    assert books.states(project="names")
