@@ -27,8 +27,8 @@ docs: setup      ## write the generated parts of docs/
 test: setup      ## all tests but the long ones, fast ones first
 	@bash scripts/with_java bash scripts/test
 
-test-fast: setup ## unit and contract tests
-	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not chaos" tests/unit tests/contract
+test-fast: setup ## unit tests
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not chaos" tests/unit
 
 test-next: setup ## Airflow tests with the newest Airflow, pre-releases too
 	@bash scripts/with_java bash scripts/test_next_airflow

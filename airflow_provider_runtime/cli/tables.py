@@ -65,7 +65,7 @@ def _print_rich(titles: Sequence[str], cells: Sequence[Sequence[str]], optional:
     for place in shown:
         table.add_column(titles[place], overflow="fold", no_wrap=widths[place] <= LONG)
     for row in cells:
-        # As text: a name with brackets is no markup.
+        # As text: a name with brackets is not markup.
         table.add_row(*(Text(row[place]) for place in shown))
     console.print(table)
 

@@ -38,6 +38,22 @@ KNOWN_FORMATS = ("parquet", "csv", "json", "orc", "jdbc", "iceberg", "delta")
 """Formats that Spark takes in any case, and that are told apart by their small letters here."""
 # Hadoop takes this for a path too, and a session may have a setting of its own.
 PLAIN_NAMES: Mapping[str, str] = {"mapreduce.output.basename": "part"}
+FAILFAST: Mapping[str, str] = {"mode": "FAILFAST"}
+"""In its other modes Spark leaves out what it cannot read."""
+STRICT: Mapping[str, Mapping[str, str]] = {
+    "csv": {
+        **FAILFAST,
+        # Or files whose headers differ have their columns mixed up.
+        "enforceSchema": "false",
+        # Or a line with too few or too many values goes unnoticed.
+        "columnPruning": "false",
+    },
+    "json": FAILFAST,
+    "xml": FAILFAST,
+}
+"""How the job reads files of a format, whatever the options of a datasource ask for."""
+NO_FILE_LEFT_OUT: Mapping[str, str] = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
+"""How the job reads files of every format; the session has these off."""
 VERIFIED: Mapping[str, str] = {"parquet.page.verify-checksum.enabled": "true"}
 """How Parquet is read: or a number in which a bit has turned is another one. Pages need not have checksums."""
 

@@ -1,6 +1,6 @@
 """What readers see of the tables that a run replaces rows of, handed to its job beside the snapshot.
 
-It changes from run to run, and so it is no part of the snapshot.
+It changes from run to run, and so it is not a part of the snapshot.
 """
 
 from __future__ import annotations

@@ -17,10 +17,19 @@ def quote_name(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
-def quote_text(value: str) -> str:
-    """Return a text as a Spark SQL literal."""
-    escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\0", "\\0")
-    return f"'{escaped}'"
+def quote_text(text: str) -> str:
+    """Return a text as a string literal that means the same in Spark's default parser mode."""
+    return "'" + "".join(map(_escape, text)) + "'"
+
+
+def _escape(character: str) -> str:
+    if character in "\\'":
+        return "\\" + character
+    # `$` could begin a variable, which Spark substitutes before it parses.
+    if character.isprintable() and character != "$":
+        return character
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def name_alias(alias: str) -> str:

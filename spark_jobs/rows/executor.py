@@ -105,7 +105,7 @@ def execute(
 ) -> ExecutionReport:
     """Execute a snapshot's operations, stage its outputs and evaluate its checks; every failure is a JobError.
 
-    Rows that fail a check are kept in the folder `failing_rows_uri`. That a check fails is no failure here.
+    Rows that fail a check are kept in the folder `failing_rows_uri`. A check that fails does not fail the execution.
     `on_sources` is told what will be read before anything is computed; what it raises stops the run.
     """
     configure_session(spark)

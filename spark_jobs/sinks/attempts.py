@@ -49,7 +49,7 @@ class Attempt:
     nonce: str = field(default_factory=lambda: secrets.token_hex(4))
     project_name: str = ""
     calendar: str = "gregorian"
-    lies_in: tuple[str, ...] = ()
+    enclosing_periods: tuple[str, ...] = ()
     """The coarser periods that the period belongs to."""
 
     @property
@@ -132,7 +132,7 @@ class StagingArea:
         attempt = self._attempt
         folder = split_uri(get_lock_uri(self._table, attempt.calendar, attempt.period))[0]
         locked = {entry.name for entry in self._storage.list(folder)}
-        for period in (attempt.period, *attempt.lies_in):
+        for period in (attempt.period, *attempt.enclosing_periods):
             if period in locked:
                 mark = LockMark.decode(self._storage.read_bytes(join_uri(folder, period), MOST_MARK_BYTES))
                 inside = "" if period == attempt.period else f" lies in {period}, which"

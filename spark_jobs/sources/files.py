@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 from pyspark.sql.types import StringType, StructField, StructType
 
-from spark_jobs.contract.options import VERIFIED, drop_options, get_option, merge_options
+from spark_jobs.contract.options import NO_FILE_LEFT_OUT, STRICT, VERIFIED, drop_options, get_option, merge_options
 from spark_jobs.sources.columns import TextFormats
 from spark_jobs.sources.folder_columns import MERGES_SCHEMAS, refuse_overridden, take_folder_values
 from spark_jobs.sources.parquet import read_parquet
@@ -23,17 +23,6 @@ if TYPE_CHECKING:
     from spark_jobs.contract.plan import Location
     from spark_jobs.sources.columns import Wanted
 
-STRICT = {"mode": "FAILFAST"}
-"""In its other modes Spark leaves out what it cannot read, so that no option of a datasource changes this one."""
-STRICT_CSV = {
-    **STRICT,
-    # Or files whose headers differ have their columns mixed up.
-    "enforceSchema": "false",
-    # Or a line with too few or too many values goes unnoticed.
-    "columnPruning": "false",
-}
-LOOSE = ("ignoreCorruptFiles", "ignoreMissingFiles")
-"""Options that leave out files; the session has them off."""
 CSV_OPTIONS = {
     "header": "true",
     # Nothing between two delimiters is NULL, and "" is the empty text; Spark's default takes both for NULL.
@@ -54,7 +43,7 @@ def read_files(
     periods: Mapping[str, str],
 ) -> RawRows:
     """Return the rows at a location; `periods` are the values of columns by which whole folders are passed over."""
-    options = drop_options(merge_options(location.options, credentials), *LOOSE)
+    options = drop_options(merge_options(location.options, credentials), *NO_FILE_LEFT_OUT)
     try:
         rows = _read(spark, location, options, wanted)
         files = tuple(rows.frame.inputFiles())
@@ -82,7 +71,7 @@ def _read(spark: SparkSession, location: Location, options: Mapping[str, str], w
         options = merge_options(options, VERIFIED)
         return RawRows(read_parquet(spark, location, options, wanted), location, options=options)
     if location.format == "xml":
-        options = merge_options(options, STRICT)
+        options = merge_options(options, STRICT["xml"])
     frame = spark.read.format(location.format).options(**options).load(location.uri)
     return RawRows(frame, location, options=options)
 
@@ -104,7 +93,7 @@ def _read_csv(spark: SparkSession, location: Location, options: Mapping[str, str
     if (get_option(options, "unescapedQuoteHandling") or "").upper() == "SKIP_VALUE":
         # It has NULL in place of such a value.
         options = drop_options(options, "unescapedQuoteHandling")
-    settings = drop_options(merge_options(CSV_OPTIONS, options, STRICT_CSV), "inferSchema")
+    settings = drop_options(merge_options(CSV_OPTIONS, options, STRICT["csv"]), "inferSchema")
     # Else U+0000 escapes a quote where a quote does too, and is lost; of other characters Spark takes the same.
     settings = merge_options({"charToEscapeQuoteEscaping": get_option(settings, "escape") or ""}, settings)
     frame = spark.read.format("csv").options(**settings).load(location.uri)
@@ -117,7 +106,7 @@ def _read_csv(spark: SparkSession, location: Location, options: Mapping[str, str
 
 def _read_json(spark: SparkSession, location: Location, options: Mapping[str, str], names: list[str]) -> RawRows:
     schema = StructType([StructField(name, StringType()) for name in names])
-    settings = merge_options(options, STRICT)
+    settings = merge_options(options, STRICT["json"])
     if {"encoding", "charset"} & {key.lower() for key in options}:
         # Spark looks for the ends of lines by itself in UTF-8 only.
         settings = merge_options({"lineSep": "\n"}, settings)

@@ -37,11 +37,11 @@ class PartlyRead:
     def _follows(self, problem: Problem) -> bool:
         field = problem.location.field or ""
         return problem.code == "CHECK_002" and any(
-            _lies_in(field, known) or _lies_in(known, field) for known in self.fields
+            _is_within(field, known) or _is_within(known, field) for known in self.fields
         )
 
 
-def _lies_in(field: str, other: str) -> bool:
+def _is_within(field: str, other: str) -> bool:
     return field == other or field.startswith((f"{other}.", f"{other}["))
 
 

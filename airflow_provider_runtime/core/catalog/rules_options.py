@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from spark_jobs.contract.jdbc_properties import find_refused_properties, is_permitted
-from spark_jobs.contract.options import moves_files, runs_code
+from spark_jobs.contract.options import NO_FILE_LEFT_OUT, STRICT, get_option, moves_files, runs_code
 
-# What the job reads files with whatever is asked for, by the format; `files` are those of all formats.
-STRICT: Mapping[str, Mapping[str, str]] = {
-    "files": {"ignorecorruptfiles": "false", "ignoremissingfiles": "false"},
-    "csv": {"mode": "FAILFAST", "enforceschema": "false", "columnpruning": "false"},
-    "json": {"mode": "FAILFAST"},
-    "xml": {"mode": "FAILFAST"},
-}
 SKIPS_VALUES = ("unescapedquotehandling", "SKIP_VALUE")
 
 
@@ -50,5 +43,5 @@ def reads_loosely(name: str, value: str, kind: str) -> bool:
         return False
     if kind == "csv" and (name.lower(), value.upper()) == SKIPS_VALUES:
         return True
-    strict = {**STRICT["files"], **STRICT.get(kind, {})}.get(name.lower())
+    strict = get_option({**NO_FILE_LEFT_OUT, **STRICT.get(kind, {})}, name)
     return strict is not None and value.upper() != strict.upper()

@@ -41,7 +41,8 @@ LONGEST_NUMBER = 10
 MAX_PROBLEMS = 100
 """Mistakes that are reported of one document."""
 
-Said = tuple[str, str | None]
+Explanation = tuple[str, str | None]
+"""Message and hint."""
 
 
 def translate_validation_error(error: ValidationError, source: SourceMap, model: type[BaseModel]) -> list[Problem]:
@@ -80,17 +81,17 @@ def _translate(details: ErrorDetails, source: SourceMap, model: type[BaseModel])
     if kind == "union_tag_invalid":
         path = (*path, "type")
     if kind == "extra_forbidden":
-        message, hint = _say_unknown_key(path, source, model)
+        message, hint = _explain_unknown_key(path, source, model)
         return Problem("CATALOG_002", message, hint, _hide_value(source.locate(*path, key=True)))
     if kind in {"missing", "union_tag_not_found"}:
-        message, hint = _say_missing(details, path)
+        message, hint = _explain_missing(details, path)
         return Problem("CATALOG_002", message, hint, source.locate(*path))
     context = details.get("ctx") or {}
     if kind == "definition":
         path = (*path, context["field"]) if "field" in context else path
         return Problem("CATALOG_002", details["msg"], context.get("hint"), source.locate(*path))
-    sayer = SAYERS.get(kind)
-    message, hint = sayer(details, context) if sayer else (_lower(details["msg"]), None)
+    explain = EXPLANATIONS.get(kind)
+    message, hint = explain(details, context) if explain else (_lower(details["msg"]), None)
     field = "" if key else _name_last(path)
     message = f"{field}: {message}" if field else message
     return Problem("CATALOG_002", message, hint, source.locate(*path, key=key))
@@ -126,14 +127,14 @@ def _hide_value(place: Place) -> Place:
     return replace(place, source_line=place.source_line[:end] + (": …" if after.strip(" :") else after))
 
 
-def _say_missing(details: ErrorDetails, path: Path) -> Said:
+def _explain_missing(details: ErrorDetails, path: Path) -> Explanation:
     if details["type"] == "union_tag_not_found":
         options = TAGGED.get(str(next((part for part in reversed(path) if isinstance(part, str)), "")), ())
         return "required key 'type' is missing", f"one of: {list_names(options)}"
     return f"required key '{path[-1]}' is missing", f"add '{path[-1]}: …' here"
 
 
-def _say_unknown_key(path: Path, source: SourceMap, model: type[BaseModel]) -> Said:
+def _explain_unknown_key(path: Path, source: SourceMap, model: type[BaseModel]) -> Explanation:
     key = str(path[-1])
     parent, _ = source.find_node(path[:-1])
     known = list_keys(find_model(model, path[:-1], source))
@@ -250,55 +251,55 @@ def _lower(text: str) -> str:
     return text[:1].lower() + text[1:].rstrip(".")
 
 
-def _expect(expected: str, hint: str | None = None) -> Callable[[ErrorDetails, dict[str, Any]], Said]:
-    def say(details: ErrorDetails, _context: dict[str, Any]) -> Said:
+def _expect(expected: str, hint: str | None = None) -> Callable[[ErrorDetails, dict[str, Any]], Explanation]:
+    def explain(details: ErrorDetails, _context: dict[str, Any]) -> Explanation:
         return f"expected {expected}, found {describe_value(details['input'])}", hint
 
-    return say
+    return explain
 
 
 def _find_form(details: ErrorDetails) -> str | None:
     return FORMS.get(str(details["loc"][-1])) if details["loc"] else None
 
 
-def _say_list(details: ErrorDetails, _context: dict[str, Any]) -> Said:
+def _explain_list(details: ErrorDetails, _context: dict[str, Any]) -> Explanation:
     value = details["input"]
     is_text = isinstance(value, str) and len(value) <= LONGEST_SHOWN
     hint = f"write [{_shorten(value)}]" if is_text else _find_form(details)
     return f"expected a list, found {describe_value(value)}", hint
 
 
-def _say_mapping(details: ErrorDetails, _context: dict[str, Any]) -> Said:
+def _explain_mapping(details: ErrorDetails, _context: dict[str, Any]) -> Explanation:
     return f"expected a mapping of keys, found {describe_value(details['input'])}", _find_form(details)
 
 
-def _say_whole_number(details: ErrorDetails, _context: dict[str, Any]) -> Said:
+def _explain_whole_number(details: ErrorDetails, _context: dict[str, Any]) -> Explanation:
     value = details["input"]
     quoted = type(value) is str and len(value) < LONGEST_NUMBER and value.strip().lstrip("+-").isdigit()
     hint = "write it without quotes" if quoted else None
     return f"expected a whole number, found {describe_value(value)}", hint
 
 
-def _say_pattern(details: ErrorDetails, context: dict[str, Any]) -> Said:
+def _explain_pattern(details: ErrorDetails, context: dict[str, Any]) -> Explanation:
     noun, hint = PATTERN_HINTS.get(str(context.get("pattern")), ("value", None))
     value = getattr(details["input"], "text", details["input"])
     return f"'{_shorten(str(value))}' is not a valid {noun}", hint
 
 
-def _say_literal(details: ErrorDetails, context: dict[str, Any]) -> Said:
+def _explain_literal(details: ErrorDetails, context: dict[str, Any]) -> Explanation:
     options = [
         option.strip().strip("'") for option in str(context.get("expected", "")).replace(" or ", ", ").split(",")
     ]
-    return _say_choice(details["input"], options)
+    return _explain_choice(details["input"], options)
 
 
-def _say_tag(details: ErrorDetails, context: dict[str, Any]) -> Said:
+def _explain_tag(details: ErrorDetails, context: dict[str, Any]) -> Explanation:
     options = [option.strip().strip("'") for option in str(context.get("expected_tags", "")).split(",")]
     value = details["input"]
-    return _say_choice(value.get("type") if isinstance(value, dict) else context.get("tag"), options)
+    return _explain_choice(value.get("type") if isinstance(value, dict) else context.get("tag"), options)
 
 
-def _say_choice(value: object, options: list[str]) -> Said:
+def _explain_choice(value: object, options: list[str]) -> Explanation:
     text = getattr(value, "text", value)
     if not isinstance(text, str):
         return f"expected one of {list_names(options)}, found {describe_value(value)}", None
@@ -307,34 +308,34 @@ def _say_choice(value: object, options: list[str]) -> Said:
     return f"expected one of {list_names(options)}, found '{_shorten(text)}'", hint
 
 
-def _say_bound(word: str, key: str) -> Callable[[ErrorDetails, dict[str, Any]], Said]:
-    def say(details: ErrorDetails, context: dict[str, Any]) -> Said:
+def _explain_bound(word: str, key: str) -> Callable[[ErrorDetails, dict[str, Any]], Explanation]:
+    def explain(details: ErrorDetails, context: dict[str, Any]) -> Explanation:
         return f"must be {word} {context.get(key)}, found {_shorten(str(details['input']))}", None
 
-    return say
+    return explain
 
 
-def _say_too_short(details: ErrorDetails, _context: dict[str, Any]) -> Said:
+def _explain_too_short(details: ErrorDetails, _context: dict[str, Any]) -> Explanation:
     return ("needs at least one entry" if isinstance(details["input"], tuple) else "must not be empty"), None
 
 
-SAYERS: dict[str, Callable[[ErrorDetails, dict[str, Any]], Said]] = {
+EXPLANATIONS: dict[str, Callable[[ErrorDetails, dict[str, Any]], Explanation]] = {
     "string_type": _expect("text"),
-    "int_type": _say_whole_number,
-    "int_parsing_size": _say_whole_number,
+    "int_type": _explain_whole_number,
+    "int_parsing_size": _explain_whole_number,
     "bool_type": _expect("true or false", "write true or false, without quotes"),
     "date_type": _expect("a date", "write it as YYYY-MM-DD"),
     "date_from_datetime_parsing": _expect("a date", "write it as YYYY-MM-DD"),
-    "model_type": _say_mapping,
-    "model_attributes_type": _say_mapping,
-    "dict_type": _say_mapping,
-    "tuple_type": _say_list,
-    "list_type": _say_list,
-    "string_pattern_mismatch": _say_pattern,
+    "model_type": _explain_mapping,
+    "model_attributes_type": _explain_mapping,
+    "dict_type": _explain_mapping,
+    "tuple_type": _explain_list,
+    "list_type": _explain_list,
+    "string_pattern_mismatch": _explain_pattern,
     "too_long": lambda _details, context: (f"is longer than {context.get('max_length')} characters", None),
-    "too_short": _say_too_short,
-    "literal_error": _say_literal,
-    "union_tag_invalid": _say_tag,
-    "greater_than_equal": _say_bound("at least", "ge"),
-    "less_than_equal": _say_bound("at most", "le"),
+    "too_short": _explain_too_short,
+    "literal_error": _explain_literal,
+    "union_tag_invalid": _explain_tag,
+    "greater_than_equal": _explain_bound("at least", "ge"),
+    "less_than_equal": _explain_bound("at most", "le"),
 }

@@ -15,7 +15,7 @@ def render_page(evidence: Evidence) -> str:
 
 
 def render_template(name: str, **values: object) -> str:
-    """Return a template filled with values; what people wrote is no markup."""
+    """Return a template filled with values; what people wrote is not markup."""
     return _get_environment().get_template(name).render(**values)
 
 

@@ -362,7 +362,7 @@ class Checker(Conversions):
             self.report("aggregate", message, node, "put its value into a column by an update before")
         elif self.inside is not None:
             message = f"{function.name} stands inside {self.inside}: group functions do not nest"
-            self.report("aggregate", message, node, "put the inner one into a column by an update before")
+            self.report("nested", message, node, "put the inner one into a column by an update before")
         self.inside = function.name
 
     def _visit_window(self, function: Function, node: nodes.Call) -> GroupWindow:
@@ -397,7 +397,7 @@ class Checker(Conversions):
                 hint = f"{function.name.removesuffix('_AGG')} compares values of one row"
             self.report("aggregate", message, node, hint)
         elif self.inside is not None:
-            self.report("aggregate", f"{function.name} stands inside {self.inside}: aggregates do not nest", node)
+            self.report("nested", f"{function.name} stands inside {self.inside}: aggregates do not nest", node)
         self.inside = function.name
 
     def _check_arity(self, function: Function, node: nodes.Call) -> None:

@@ -8,7 +8,7 @@ from typing import Literal
 from airflow_provider_runtime.core.errors import Code
 
 Kind = Literal[
-    "syntax", "unknown_column", "unknown_table", "unknown_function", "arity", "type", "aggregate", "selector"
+    "syntax", "unknown_column", "unknown_table", "unknown_function", "arity", "type", "aggregate", "nested", "selector"
 ]
 
 CODES: dict[Kind, Code] = {
@@ -19,6 +19,7 @@ CODES: dict[Kind, Code] = {
     "arity": "EXPR_003",
     "type": "EXPR_004",
     "aggregate": "EXPR_005",
+    "nested": "EXPR_005",
     "selector": "SELECTOR_001",
 }
 
@@ -42,7 +43,7 @@ class ExpressionProblem:
 
 
 class ExpressionSyntaxError(Exception):
-    """A text is no expression."""
+    """A text is not an expression."""
 
     def __init__(self, message: str, start: int, end: int, hint: str | None = None, kind: Kind = "syntax") -> None:
         self.problem = ExpressionProblem(CODES[kind], kind, message, hint, start, end)

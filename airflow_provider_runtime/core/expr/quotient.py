@@ -182,15 +182,16 @@ def _write_check(names: dict[str, str], left: DataType, right: DataType, result:
     dividend, divisor, last = (absolute(names["a"], left), absolute(names["b"], right), _power(LIMB))
     scaled = shift(dividend, left.precision, left, left.scale + offset - places, whole, mark)
     unit = shift(divisor, right.precision, right, right.scale - places, units, mark)
-    rest = f"({scaled} % {unit})"
+    remainder = f"({scaled} % {unit})"
     low = "0BD"
     if offset < LIMB:
         low = f"({scaled} % {_power(LIMB - offset)}) * {_power(offset)}"
     top = absolute(names["q"], result)
     quotient = f"{shift(top, result.precision, result, result.scale, whole, mark)} % {last}"
     product = f"({quotient}) * ({shift(divisor, right.precision, right, right.scale, whole, mark)} % {last}) % {last}"
-    rest_low = f"{shift(rest, MAX_PRECISION, units, places, whole, mark)} % {last}"
-    return f"{names['q']} IS NOT NULL AND {unit} - {rest} > {rest} AND ({low} - {product} - {rest_low}) % {last} <> 0BD"
+    remainder_low = f"{shift(remainder, MAX_PRECISION, units, places, whole, mark)} % {last}"
+    is_off = f"({low} - {product} - {remainder_low}) % {last} <> 0BD"
+    return f"{names['q']} IS NOT NULL AND {unit} - {remainder} > {remainder} AND {is_off}"
 
 
 def absolute(sql: str, data_type: DataType) -> str:

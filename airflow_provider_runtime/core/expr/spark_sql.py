@@ -28,13 +28,12 @@ from airflow_provider_runtime.core.expr.sql_text import (
     UNARY,
     Sql,
     join_balanced,
-    quote_text,
     spell_constant,
 )
 from airflow_provider_runtime.core.expr.typed import Typed
 from airflow_provider_runtime.core.model.schema import DataType, make_decimal
 from spark_jobs.contract.plan import GroupColumn
-from spark_jobs.contract.sql import name_alias, quote_name, write_column
+from spark_jobs.contract.sql import name_alias, quote_name, quote_text, write_column
 
 Defaults = Mapping[tuple[str | None, str], Typed]
 """By alias and column: the constant that a column of an alias without a match is."""

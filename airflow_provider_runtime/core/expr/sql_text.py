@@ -5,24 +5,11 @@ from __future__ import annotations
 from datetime import date, datetime
 from decimal import Decimal
 
+from spark_jobs.contract.sql import quote_text
+
 OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY, PRIMARY = range(8)
 Sql = tuple[int, str]
 """How tightly a piece of SQL binds, and its text."""
-
-
-def quote_text(text: str) -> str:
-    """Return a text as a string literal that means the same in Spark's default parser mode."""
-    return "'" + "".join(map(_escape, text)) + "'"
-
-
-def _escape(character: str) -> str:
-    if character in "\\'":
-        return "\\" + character
-    # `$` could begin a variable, which Spark substitutes before it parses.
-    if character.isprintable() and character != "$":
-        return character
-    code = ord(character)
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def spell_constant(value: object) -> Sql:

@@ -298,7 +298,7 @@ def _read_date(literal: Literal, start: int, end: int) -> Node:
     text = str(literal.value)
     hint = 'write an existing day as DATE("YYYY-MM-DD")'
     if not _DATE.fullmatch(text):
-        raise ExpressionSyntaxError(f"'{shorten(text)}' is no date", literal.start, literal.end, hint)
+        raise ExpressionSyntaxError(f"'{shorten(text)}' is not a date", literal.start, literal.end, hint)
     try:
         return Literal(date.fromisoformat(text), "date", start=start, end=end)
     except ValueError:

@@ -10,7 +10,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*://")
 
 
 def find_address_fault(url: str) -> str | None:
-    """Return why a text is no address that a registry can have, or None."""
+    """Return why a text cannot be the address of a registry, or None."""
     found = _SCHEME.match(url)
     if found is None:
         return "the registry's URL is not an SQLAlchemy URL"

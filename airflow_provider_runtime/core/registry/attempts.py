@@ -147,7 +147,7 @@ def stage(store: Store, attempt: Attempt, report: Mapping[str, Any], keep_second
 def check_period(store: Store, run: RunStart | Attempt) -> None:
     """Raise PERIOD_002 when nothing may be published for the run's period, or for one that it lies in."""
     _check_status(run, run.period, run.file_status, FROM_FILE)
-    for period in (run.period, *run.lies_in):
+    for period in (run.period, *run.enclosing_periods):
         record = store.find_period(run.calendar, period)
         if record is not None:
             _check_status(run, period, record.status, f"by {record.who}: {record.reason}")
@@ -316,7 +316,7 @@ def make_attempt(
         lease_seconds=lease_seconds,
         allow_closed=start.allow_closed,
         file_status=start.file_status,
-        lies_in=start.lies_in,
+        enclosing_periods=start.enclosing_periods,
         published=published,
         staged=staged,
     )

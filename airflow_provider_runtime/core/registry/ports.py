@@ -38,7 +38,7 @@ class RunStart:
     allow_closed: bool = False
     file_status: PeriodStatus = "open"
     """The period's status in the calendar's file; the stricter of this and the registry's holds."""
-    lies_in: tuple[str, ...] = ()
+    enclosing_periods: tuple[str, ...] = ()
     """The coarser periods that it belongs to: closing or locking one of these closes or locks it too."""
     who: str = ""
     """Who asked for the run: the preparer of what it stages."""
@@ -99,7 +99,7 @@ class Attempt:
     lease_seconds: float = LEASE_SECONDS
     allow_closed: bool = False
     file_status: PeriodStatus = "open"
-    lies_in: tuple[str, ...] = ()
+    enclosing_periods: tuple[str, ...] = ()
     published: RunRecord | None = None
     """Set when an earlier attempt of the same invocation has succeeded: its answer was lost, nothing is left to do."""
     staged: RunRecord | None = None

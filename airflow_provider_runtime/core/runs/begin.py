@@ -50,7 +50,7 @@ def make_start(
         invocation=invocation,
         allow_closed=allow_closed or settings.allow_closed,
         file_status=settings.file_status,
-        lies_in=settings.enclosing_periods,
+        enclosing_periods=settings.enclosing_periods,
         who=who,
         overrides=tuple(override.check for override in snapshot.overrides),
         basis=describe_basis(snapshot).to_document(),

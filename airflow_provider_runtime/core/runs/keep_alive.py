@@ -28,7 +28,7 @@ def keep_alive(
             try:
                 heartbeat()
             except RuntimeProviderError as error:
-                # A registry that is away for a while is no reason to give up: fence and finish decide.
+                # A registry that is away for a while is not a reason to give up: fence and finish decide.
                 if not error.retryable and not over.is_set():
                     on_lost(error)
                     return

@@ -65,7 +65,7 @@ def test_lease_that_expires_while_its_holder_works_is_lost_only_to_another_run(u
 @pytest.mark.parametrize("locked", ["2026-01", "2026-Q1", "2026"])
 def test_lock_while_a_run_is_under_way_is_told_to_its_holder_once(url: str, locked: str) -> None:
     registry = open_registry(url)
-    attempt = begin(registry, make_start("a", lies_in=("2026-Q1", "2026")))
+    attempt = begin(registry, make_start("a", enclosing_periods=("2026-Q1", "2026")))
     told = threading.Event()
     lost: list[RuntimeProviderError] = []
 
@@ -124,7 +124,7 @@ def test_who_waited_for_the_lock_of_a_year_sees_it_whatever_the_default_isolatio
         name = connection.info.dbname
         connection.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = '{isolation}'")  # type: ignore[arg-type]
     registry = open_registry(postgres_url)
-    attempt = begin(registry, make_start("a", lies_in=("2026-Q1", "2026")))
+    attempt = begin(registry, make_start("a", enclosing_periods=("2026-Q1", "2026")))
     written = threading.Event()
     put_period = SqlStore.put_period
 

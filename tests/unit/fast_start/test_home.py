@@ -234,7 +234,7 @@ def test_what_cannot_be_done_is_left_out(environ: dict[str, str], change: dict[s
     assert find_quick_home(environ | change) is None
 
 
-def test_the_cache_lies_in_the_virtual_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_cache_is_in_the_virtual_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("sys.prefix", str(tmp_path))
     assert find_cache({}) == tmp_path / ".cache" / "airflow-provider-runtime"
     monkeypatch.setattr("sys.base_prefix", str(tmp_path))

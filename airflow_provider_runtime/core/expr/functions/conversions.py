@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_runtime.core.expr.exact import EXACT
 from airflow_provider_runtime.core.expr.functions.entry import Function
-from airflow_provider_runtime.core.expr.sql_text import OR, PRIMARY, Sql, quote_text
+from airflow_provider_runtime.core.expr.sql_text import OR, PRIMARY, Sql
 from airflow_provider_runtime.core.expr.typed import Typed
 from airflow_provider_runtime.core.model.schema import DATE, INTEGER, MAX_PRECISION, NULL, STRING, make_decimal
+from spark_jobs.contract.sql import quote_text
 
 if TYPE_CHECKING:
     from airflow_provider_runtime.core.expr import nodes

@@ -9,10 +9,10 @@ from airflow_provider_runtime.core.expr.datatypes import to_decimal
 from airflow_provider_runtime.core.expr.functions.entry import Function
 from airflow_provider_runtime.core.expr.functions.numeric import fill_nulls
 from airflow_provider_runtime.core.expr.quotient import absolute, divide_sql, shift
-from airflow_provider_runtime.core.expr.sql_text import OR, PRIMARY, UNARY, Sql, quote_text
+from airflow_provider_runtime.core.expr.sql_text import OR, PRIMARY, UNARY, Sql
 from airflow_provider_runtime.core.expr.typed import GroupWindow, Typed, put_window
 from airflow_provider_runtime.core.model.schema import INTEGER, MAX_PRECISION, NULL, make_decimal
-from spark_jobs.contract.sql import TOUCHED
+from spark_jobs.contract.sql import TOUCHED, quote_text
 
 if TYPE_CHECKING:
     from airflow_provider_runtime.core.expr import nodes
@@ -120,11 +120,11 @@ def _write_allocation(writer: SqlWriter, node: Typed) -> Sql:
     total = writer.keep(0, UNITS, f"CAST({writer.mark}sum({writer.mark}{weights}) {over} AS DECIMAL(38,0))")[1]
     shared = writer.keep(0, UNITS, _write_shared_amount(writer, amount, weights, over))[1]
     product = writer.keep(1, UNITS, f"CAST({writer.mark}{shared} * {writer.mark}{weights} AS DECIMAL(38,0))")[1]
-    rest = writer.keep(2, UNITS, f"CAST(try_mod({product}, {total}) AS DECIMAL(38,0))")[1]
-    whole = writer.keep(3, UNITS, f"CAST({writer.mark}{product} - {rest} AS DECIMAL(38,0))")[1]
+    remainder = writer.keep(2, UNITS, f"CAST(try_mod({product}, {total}) AS DECIMAL(38,0))")[1]
+    whole = writer.keep(3, UNITS, f"CAST({writer.mark}{product} - {remainder} AS DECIMAL(38,0))")[1]
     quotient = divide_sql({"a": whole, "b": total}, UNITS, UNITS, QUOTIENT, writer.mark, is_safe=False)
     base = writer.keep(4, UNITS, f"CAST({writer.mark}{quotient} AS DECIMAL(38,0))")[1]
-    order = f"IF({TOUCHED}, 0, 1), {rest} DESC NULLS LAST, `@w`.`_row_id`"
+    order = f"IF({TOUCHED}, 0, 1), {remainder} DESC NULLS LAST, `@w`.`_row_id`"
     ranked = f"row_number() {_write_over(writer, _get_window(node), order)}"
     left = f"CAST({writer.mark}{shared} - sum({base}) {over} AS DECIMAL(38,0))"
     extra = writer.keep(5, UNITS, f"CAST(IF({ranked} <= {left}, 1, 0) AS DECIMAL(38,0))")[1]

@@ -97,7 +97,7 @@ def show_text(text: str) -> str:
 
 
 def holds_login(text: str) -> bool:
-    """Tell whether a text that is no address, such as a name, holds a user with a password, or another secret."""
+    """Tell whether a text that is not an address, such as a name, holds a user with a password, or another secret."""
     return holds_secret(f"//{text}")
 
 

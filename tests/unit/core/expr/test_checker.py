@@ -72,7 +72,7 @@ def test_all_problems_of_an_expression_are_reported():
 
 @pytest.mark.parametrize("text", ["a", "SUM(SUM(a))", "1", "SUM(a) + b"])
 def test_aggregate_expression_needs_every_column_inside_one_aggregate(text):
-    assert check_expression(text, SCOPE, aggregate=True).problems[0].kind == "aggregate"
+    assert check_expression(text, SCOPE, aggregate=True).problems[0].code == "EXPR_005"
 
 
 def test_equalities_of_a_condition_are_found_on_both_sides():

@@ -252,7 +252,7 @@ class RegistryCases:
             begin(registry, make_start("a", file_status="locked", allow_closed=True))
 
     def test_locking_a_year_locks_its_months_for_runs_under_way_too(self, registry: Registry) -> None:
-        start = make_start("a", lies_in=("2026-Q1", "2026"))
+        start = make_start("a", enclosing_periods=("2026-Q1", "2026"))
         attempt = begin(registry, start)
         registry.set_period_status("gregorian", "2026", "locked", who="ann", reason="audit")
         for use in (lambda: registry.heartbeat(attempt), lambda: registry.finish_attempt(attempt, [make_write()], {})):
@@ -261,13 +261,13 @@ class RegistryCases:
         with pytest.raises(PeriodError):
             begin(registry, replace(start, allow_closed=True))
         assert registry.list_datasets() == []
-        begin(registry, make_start("b", period="2027-01", lies_in=("2027-Q1", "2027")))
+        begin(registry, make_start("b", period="2027-01", enclosing_periods=("2027-Q1", "2027")))
 
     def test_closing_a_quarter_closes_its_months_unless_allowed(self, registry: Registry) -> None:
         registry.set_period_status("gregorian", "2026-Q1", "closed", who="ann", reason="done")
         with pytest.raises(PeriodError, match="lies in 2026-Q1, which was closed by ann: done"):
-            begin(registry, make_start("a", lies_in=("2026-Q1", "2026")))
-        begin(registry, make_start("a", lies_in=("2026-Q1", "2026"), allow_closed=True))
+            begin(registry, make_start("a", enclosing_periods=("2026-Q1", "2026")))
+        begin(registry, make_start("a", enclosing_periods=("2026-Q1", "2026"), allow_closed=True))
 
     def test_changed_definition_asks_for_a_new_version(self, registry: Registry) -> None:
         used = UsedDefinition("dataset", "gl", 1, "sha256:1")
