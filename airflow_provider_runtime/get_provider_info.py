@@ -31,6 +31,7 @@ def get_provider_info() -> dict[str, Any]:
         "hooks": [{"integration-name": "Runtime", "python-modules": ["airflow_provider_runtime.hooks.runtime"]}],
         "connection-types": [_CONNECTION_TYPE],
         "extra-links": [
+            "airflow_provider_runtime.operators.links.EvidenceLink",
             "airflow_provider_runtime.operators.links.SnapshotLink",
             "airflow_provider_runtime.operators.links.ReportLink",
             "airflow_provider_runtime.operators.links.SparkUiLink",
@@ -52,7 +53,9 @@ _CONNECTION_TYPE = {
     "conn-fields": {
         "snapshot_store": {
             "label": "Snapshot store",
-            "description": "Folder or URI below which run snapshots and reports are kept",
+            "description": "Folder or URI below which run snapshots and reports are kept. All fields may be empty: then"
+            " everything lies below AIRFLOW_HOME/.runtime. The button Test is enabled by the setting"
+            " AIRFLOW__CORE__TEST_CONNECTION=Enabled of the API server.",
             "schema": _TEXT,
         },
         "slice_store": {

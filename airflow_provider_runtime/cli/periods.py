@@ -123,7 +123,7 @@ def _check_reopening(registry: Registry, index: PeriodIndex, period: Period) -> 
         inside = "" if found.period == period else f" lies in {found.period.identifier}, which"
         message = f"period {period.identifier}{inside} is {found.status}{found.by}: reopening it would change nothing"
         locked = "a locked period never changes again"
-        hint = locked if found.status == "locked" else f"{explain_reopening(index, found)} first"
+        hint = locked if found.status == "locked" else f"first {explain_reopening(index, found)}"
         raise PeriodError(Problem("PERIOD_002", message, hint))
 
 

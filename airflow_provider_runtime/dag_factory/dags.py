@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 CatalogPath = str | os.PathLike[str]
 _PACKAGE = str(Path(__file__).resolve().parent)
+PERIOD_SECTION = "Period of a single run without a partition key"
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
@@ -296,7 +297,8 @@ def _make_shared_arguments(project: ProjectOutline) -> dict[str, Any]:
 def _make_period_param(outline: CatalogOutline, project: ProjectOutline) -> Param:
     offered = list_offered_periods(outline, project)
     hint = "A partition key goes before it." if project.settings.schedule == UPSTREAM else ""
-    schema: dict[str, Any] = {"type": ["null", "string"], "title": "Period"}
+    # Airflow shows the same fields for a backfill, whose runs have their periods: a section of its own is folded.
+    schema: dict[str, Any] = {"type": ["null", "string"], "title": "Period", "section": PERIOD_SECTION}
     if offered:
         schema["examples"] = offered
     text = f"The {project.level} to run for, where the run has no partition key. {hint}".strip()

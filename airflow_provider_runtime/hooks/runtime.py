@@ -95,7 +95,16 @@ class RuntimeHook(BaseHook):
             except Exception as error:
                 faults.append(f"{name}: {_describe(error)}")
                 self.log.debug("connection test of the %s failed", name, exc_info=True)
-        return (False, "\n".join(faults)) if faults else (True, "registry, stores and catalog are usable")
+        return (False, "\n".join(faults)) if faults else (True, self._tell_usable())
+
+    def _tell_usable(self) -> str:
+        stores = f"snapshots in {self.settings.snapshot_store}, slices in {self.settings.slice_store}"
+        catalog = f"catalog {self.settings.catalog_path}" if self._has_catalog() else "DAG files name their catalog"
+        return f"registry and stores are usable; {stores}; {catalog}"
+
+    def _has_catalog(self) -> bool:
+        """Whether a catalog is named, or is where one is looked for when nobody names it."""
+        return self.settings.catalog_path != _get_default_catalog() or Path(self.settings.catalog_path).exists()
 
     def _check_registry(self) -> None:
         self.open_registry().list_datasets()
@@ -103,7 +112,8 @@ class RuntimeHook(BaseHook):
     def _check_catalog(self) -> None:
         from airflow_provider_runtime.core.catalog.loader import load_catalog
 
-        load_catalog(self.settings.catalog_path).get_catalog()
+        if self._has_catalog():
+            load_catalog(self.settings.catalog_path).get_catalog()
 
     def _read_settings(self) -> RuntimeSettings:
         home = find_home()
@@ -114,7 +124,7 @@ class RuntimeHook(BaseHook):
             registry_url=registry_url or f"sqlite:///{home}/.runtime/registry.db",
             snapshot_store=make_absolute(_choose(extra, "snapshot_store", f"{home}/.runtime/snapshots")),
             slice_store=make_absolute(_choose(extra, "slice_store", f"{home}/.runtime/slices")),
-            catalog_path=_choose(extra, "catalog_path", f"{home}/catalog"),
+            catalog_path=_choose(extra, "catalog_path", _get_default_catalog()),
         )
 
     def _read_connection(self) -> tuple[dict[str, Any], str]:
@@ -136,6 +146,10 @@ class RuntimeHook(BaseHook):
 def find_home() -> str:
     """Return Airflow's home folder."""
     return os.environ.get("AIRFLOW_HOME") or os.path.expanduser("~/airflow")
+
+
+def _get_default_catalog() -> str:
+    return f"{find_home()}/catalog"
 
 
 def _describe(error: Exception) -> str:

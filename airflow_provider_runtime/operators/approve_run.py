@@ -13,7 +13,7 @@ from airflow.sdk.execution_time.hitl import HITLUser
 from airflow_provider_runtime.core.errors import PlanError, Problem
 from airflow_provider_runtime.failures import translate_errors
 from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID, RuntimeHook
-from airflow_provider_runtime.operators.links import ReportLink, SnapshotLink
+from airflow_provider_runtime.operators.links import EvidenceLink, ReportLink, RunPlace, SnapshotLink
 from airflow_provider_runtime.operators.pins import read_pins
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class ApproveRunOperator(ApprovalOperator):
     """
 
     template_fields: Collection[str] = (*ApprovalOperator.template_fields, "snapshot", "runtime_conn_id")
-    operator_extra_links = (SnapshotLink(), ReportLink())
+    operator_extra_links = (EvidenceLink(), SnapshotLink(), ReportLink())
     ui_color = "#fff8c5"
 
     def __init__(
@@ -54,8 +54,7 @@ class ApproveRunOperator(ApprovalOperator):
         super().__init__(subject=subject, retries=retries, **kwargs)
         self.snapshot = snapshot
         self.runtime_conn_id = runtime_conn_id
-        self.snapshot_uri: str | None = None
-        self.report_uri: str | None = None
+        self.place: RunPlace | None = None
 
     def execute(self, context: Context) -> Any:
         """Ask, unless the registry has an answer for what is staged."""
@@ -86,7 +85,6 @@ class ApproveRunOperator(ApprovalOperator):
         registry = hook.open_registry()
         try:
             run = _get_run(registry, snapshot)
-            self.report_uri = f"{hook.settings.snapshot_store}/reports/{snapshot.sha256}/{run.token}.json"
             answer = find_answer(registry, run)
             if answer is not None:
                 self.log.info("%s by %s; nobody is asked again", answer.decision, answer.approver)
@@ -143,8 +141,9 @@ class ApproveRunOperator(ApprovalOperator):
 
         hook = RuntimeHook(self.runtime_conn_id)
         pins = read_pins(self, context, self.snapshot)
-        self.snapshot_uri = pins.snapshot_uri
-        return hook, read_snapshot(pins.snapshot_uri, pins.snapshot_sha256, hook.storage)
+        snapshot = read_snapshot(pins.snapshot_uri, pins.snapshot_sha256, hook.storage)
+        self.place = RunPlace(context["ti"].dag_id, snapshot.project.name, snapshot.period.identifier, snapshot.run_id)
+        return hook, snapshot
 
     def _skip_publication(self, context: Context) -> None:
         tasks = context["task"].get_direct_relatives(upstream=False)

@@ -16,7 +16,7 @@ from airflow_provider_runtime.core.rendering import render_problem
 from airflow_provider_runtime.failures import translate_errors
 from airflow_provider_runtime.hooks.credentials import read_properties, read_secret
 from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID, RuntimeHook
-from airflow_provider_runtime.operators.links import SnapshotLink
+from airflow_provider_runtime.operators.links import EvidenceLink, RunPlace, SnapshotLink
 from airflow_provider_runtime.operators.period_choice import choose_period, read_day
 from spark_jobs.contract.documents import write_document
 
@@ -52,7 +52,7 @@ class ResolveOperator(BaseOperator):
     """
 
     template_fields: Sequence[str] = ("project", "catalog", "period", "as_of", "runtime_conn_id")
-    operator_extra_links = (SnapshotLink(),)
+    operator_extra_links = (EvidenceLink(), SnapshotLink())
     ui_color = "#e8f4ea"
 
     def __init__(
@@ -86,6 +86,7 @@ class ResolveOperator(BaseOperator):
         self.sandbox = sandbox
         self.deploy_mode = deploy_mode
         self.snapshot_uri: str | None = None
+        self.place: RunPlace | None = None
 
     def execute(self, context: Context) -> Pins:
         """Write the snapshot and return what pins it."""
@@ -109,6 +110,7 @@ class ResolveOperator(BaseOperator):
 
         self.snapshot_uri = write_snapshot(snapshot, hook.settings.snapshot_store, hook.storage)
         self.log.info("snapshot %s", self.snapshot_uri)
+        self.place = RunPlace(context["ti"].dag_id, snapshot.project.name, snapshot.period.identifier, snapshot.run_id)
         return {
             "run_id": snapshot.run_id,
             "snapshot_uri": self.snapshot_uri,
@@ -154,6 +156,7 @@ class ResolveOperator(BaseOperator):
             allow_closed=self.allow_closed,
             require_begun=True,
             require_ended=not self.allow_open_period,
+            asked_in="airflow",
             deploy_mode="cluster" if self.deploy_mode == "cluster" else "client",
         )
         return build_snapshot(

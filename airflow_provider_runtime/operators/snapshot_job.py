@@ -15,7 +15,7 @@ from airflow_provider_runtime.core.rendering import render_problems
 from airflow_provider_runtime.failures import translate_errors
 from airflow_provider_runtime.hooks.job_submit import JobSubmitHook
 from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID, RuntimeHook
-from airflow_provider_runtime.operators.links import ReportLink, SnapshotLink, SparkUiLink
+from airflow_provider_runtime.operators.links import EvidenceLink, ReportLink, RunPlace, SnapshotLink, SparkUiLink
 from airflow_provider_runtime.operators.pins import read_pins
 from airflow_provider_runtime.operators.run_log import Line, describe_checks, describe_run
 from airflow_provider_runtime.operators.spark_job import SparkJobOperator, explain_submit_failure
@@ -39,7 +39,7 @@ class SnapshotJobOperator(SparkJobOperator):
     """
 
     template_fields: Sequence[str] = (*SparkJobOperator.template_fields, "snapshot", "runtime_conn_id")
-    operator_extra_links = (SnapshotLink(), ReportLink(), SparkUiLink())
+    operator_extra_links = (EvidenceLink(), SnapshotLink(), ReportLink(), SparkUiLink())
 
     def __init__(
         self,
@@ -55,6 +55,7 @@ class SnapshotJobOperator(SparkJobOperator):
         self.runtime_conn_id = runtime_conn_id
         self.snapshot_uri: str | None = None
         self.report_uri: str | None = None
+        self.place: RunPlace | None = None
         self._execution: Execution | None = None
         self._runtime: RuntimeHook | None = None
 
@@ -93,6 +94,7 @@ class SnapshotJobOperator(SparkJobOperator):
         self.snapshot_uri, digest = pins.snapshot_uri, pins.snapshot_sha256
         snapshot = read_snapshot(self.snapshot_uri, digest, hook.storage)
         run, task_instance = context["dag_run"], context["ti"]
+        self.place = RunPlace(task_instance.dag_id, snapshot.project.name, snapshot.period.identifier, snapshot.run_id)
         clears = getattr(run, "clear_number", 0) or 0
         place = (task_instance.dag_id, task_instance.task_id, run.run_id, task_instance.map_index, clears)
         self.prepare_job(

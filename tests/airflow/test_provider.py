@@ -115,7 +115,19 @@ def test_connection_test_of_a_good_one_passes(monkeypatch: pytest.MonkeyPatch, t
     extra["catalog_path"] = str(tmp_path / "catalog")
     connect(monkeypatch, "good", conn_type="runtime", password=f"sqlite:///{tmp_path}/registry.db", extra=extra)
 
-    assert RuntimeHook("good").test_connection() == (True, "registry, stores and catalog are usable")
+    good, text = RuntimeHook("good").test_connection()
+    assert good
+    assert text.startswith("registry and stores are usable; ")
+
+
+def test_connection_test_of_an_empty_one_passes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path))
+    monkeypatch.setenv("AIRFLOW_CONN_EMPTY", json.dumps({"conn_type": "runtime"}))
+
+    good, text = RuntimeHook("empty").test_connection()
+    assert good
+    assert f"file://{tmp_path}/.runtime/snapshots" in text
+    assert text.endswith("DAG files name their catalog")
 
 
 def test_credentials_come_from_connections_and_only_those_of_airflow(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Protocol
+from typing import Literal, Protocol
 
 from airflow_provider_runtime.core.calendar.periods import PeriodIndex
 from airflow_provider_runtime.core.errors import PeriodError, Problem
 from airflow_provider_runtime.core.model.period import GREGORIAN, Period, PeriodStatus
 
+Surface = Literal["command line", "airflow"]
+"""Where somebody reads what to do."""
 STRICTNESS: dict[PeriodStatus, int] = {"open": 0, "closed": 1, "locked": 2}
 
 
@@ -43,6 +45,7 @@ class PeriodRules:
     allow_closed: bool = False
     require_begun: bool = False
     require_ended: bool = False
+    asked_in: Surface = "command line"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,10 @@ def list_period_problems(
     if found.status == "locked":
         problems.append(Problem("PERIOD_002", message, "locked is final"))
     elif found.status == "closed" and not rules.allow_closed:
-        hint = f"{explain_reopening(index, found)}, or run with --allow-closed"
+        way = "run with --allow-closed"
+        if rules.asked_in == "airflow":
+            way = "let the project's airflow block say `allow_closed: true`"
+        hint = f"{explain_reopening(index, found, rules.asked_in)}, or {way}"
         problems.append(Problem("PERIOD_002", message, hint))
     if rules.require_begun and not has_begun(period, today):
         message = f"period {period.identifier} has not begun: it starts on {period.start_date}"
@@ -98,12 +104,16 @@ def find_strictest(index: PeriodIndex, period: Period, registry: StatusReader | 
     return max(found, key=lambda item: STRICTNESS[item.status])
 
 
-def explain_reopening(index: PeriodIndex, found: FoundStatus) -> str:
+def explain_reopening(index: PeriodIndex, found: FoundStatus, asked_in: Surface = "command line") -> str:
     """Say how a closed period is opened again."""
     if found.in_file:
         return f"set the status of {found.period.identifier} in the file of calendar '{index.calendar_id}'"
     calendar = "" if index.calendar_id == GREGORIAN.id else f" --calendar {index.calendar_id}"
-    return f"reopen {found.period.identifier} with `airflow-runtime periods{calendar} --reopen`"
+    period = found.period.identifier
+    command = f"`airflow-runtime periods{calendar} --reopen {period} --reason TEXT"
+    if asked_in == "airflow":
+        return f"reopen {period} on Airflow's page Periods, or with {command} --registry URL` and the connection's URL"
+    return f"reopen {period} with {command}`, and the same --registry if you gave one"
 
 
 def get_moment_after(period: Period) -> datetime:

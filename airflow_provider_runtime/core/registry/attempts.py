@@ -176,7 +176,7 @@ def _check_status(run: RunStart | Attempt, period: str, status: PeriodStatus, by
     opened = (
         "open it in the calendar's file and resolve again"
         if by == FROM_FILE
-        else f"reopen {period} with `airflow-runtime periods --reopen`"
+        else f"reopen {period} (`airflow-runtime periods --reopen`, or Airflow's page Periods)"
     )
     locked = "a locked period never changes again"
     hint = locked if status == "locked" else f"{opened}, or allow closed periods for this run"

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 BIN = Path(sys.executable).parent
 DONE = ("success", "failed")
@@ -144,6 +145,11 @@ class Standalone:
             return self._send(method, f"/api/v2{path}", body, self._token)
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{method} {path}: {error.code} {error.read().decode()[:2000]}") from None
+
+    def open(self, url: str) -> Any:
+        """Follow a link of a page."""
+        parts = urlsplit(url)
+        return self._send("GET", f"{parts.path}?{parts.query}", None, self._token)
 
     def command(self, *arguments: str) -> str:
         """Run an airflow command and return what it printed."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow.parquet as pq
 import pytest
@@ -70,6 +72,27 @@ def test_log_of_a_run_is_one_screen_and_ends_with_the_version(
     whole = airflow.read_log("fx-close", run_id, "run")
     assert "FutureWarning" not in whole
     assert "deprecated" not in whole
+
+
+def test_note_of_a_run_tells_period_and_result(closed: list[dict[str, Any]]) -> None:
+    for run in closed:
+        assert re.fullmatch(
+            rf"{run['partition_key']}: [0-9,]+ rows, \d outputs, Monthly Close v\d", run["note"].splitlines()[0]
+        )
+
+
+def test_links_of_a_task_open_its_evidence_snapshot_and_report(
+    airflow: Standalone, closed: list[dict[str, Any]]
+) -> None:
+    run = closed[0]
+    run_id = quote(run["dag_run_id"], safe="")
+    for task in ("resolve", "run"):
+        links = airflow.api("GET", f"/dags/fx-close/dagRuns/{run_id}/taskInstances/{task}/links")["extra_links"]
+        assert f"/plugin/periods?dag=fx-close&project=fx-close&period={run['partition_key']}" in links["Evidence"]
+        snapshot = airflow.open(links["Snapshot"])
+        assert snapshot["period"]["identifier"] == run["partition_key"]
+        if task == "run":
+            assert airflow.open(links["Run report"])["status"] == "succeeded"
 
 
 def test_xcom_of_resolve_holds_the_pins_only(airflow: Standalone, closed: list[dict[str, Any]]) -> None:

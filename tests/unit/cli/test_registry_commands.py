@@ -94,7 +94,10 @@ def test_periods_reopen_of_one_in_a_closed_quarter_names_the_quarter_and_then_wo
     assert refused is not None
     assert refused.code == "PERIOD_002"
     assert "2026-01 lies in 2026-Q1, which is closed" in str(refused)
-    assert refused.problems[0].hint == "reopen 2026-Q1 with `airflow-runtime periods --reopen` first"
+    assert refused.problems[0].hint == (
+        "first reopen 2026-Q1 with `airflow-runtime periods --reopen 2026-Q1 --reason TEXT`,"
+        " and the same --registry if you gave one"
+    )
     assert [change(url, "--reopen", period) for period in ("2026-Q1", "2026-01")] == [None, None]
     assert change(url, "--lock", "2026") is None
     refused = change(url, "--reopen", "2026-01")
@@ -129,11 +132,13 @@ calendar:
     refused = change(url, *calendar, "--reopen", "P1")
     assert refused is not None
     assert "period P1 is closed in the calendar's file" in str(refused)
-    assert refused.problems[0].hint == "set the status of P1 in the file of calendar 'fiscal' first"
+    assert refused.problems[0].hint == "first set the status of P1 in the file of calendar 'fiscal'"
     assert change(url, *calendar, "--close", "Y1") is None
     refused = change(url, *calendar, "--reopen", "P2")
     assert refused is not None
-    assert "`airflow-runtime periods --calendar fiscal --reopen` first" in str(refused.problems[0].hint)
+    assert "first reopen Y1 with `airflow-runtime periods --calendar fiscal --reopen Y1 " in str(
+        refused.problems[0].hint
+    )
     result = CliRunner().invoke(periods, ["--registry", url, *calendar, "--format", "json"])
     found = [(entry["period"], entry["status"], entry["status_of"]) for entry in json.loads(result.stdout)]
     assert found == [("Y1", "closed", "Y1"), ("P1", "closed", "P1"), ("P2", "closed", "Y1")]

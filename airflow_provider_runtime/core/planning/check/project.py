@@ -57,7 +57,7 @@ def check_runnable(catalog: Catalog, definition: Definition[Project], *, sandbox
         found = catalog.find_datasource(name)
         if found is None or found.model.status != "active":
             message = f"project '{project.name}' is a draft, and there is no active datasource '{name}' for its outputs"
-            hint = "add a datasource with the id sandbox, or name one with --sandbox"
+            hint = "add a datasource with the id sandbox, or name one (--sandbox, or sandbox of ResolveOperator)"
             return [Problem("PROJECT_002", message, hint, definition.locate("status"))]
     return []
 

@@ -12,6 +12,7 @@ from typing import Literal
 from airflow_provider_runtime.core.calendar.periods import PeriodIndex
 from airflow_provider_runtime.core.calendar.run_period import (
     PeriodRules,
+    Surface,
     find_strictest,
     list_period_problems,
 )
@@ -106,6 +107,7 @@ class ResolveOptions:
     require_begun: bool = False
     require_ended: bool = False
     deploy_mode: Literal["client", "cluster"] = "client"
+    asked_in: Surface = "command line"
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +263,9 @@ class _Builder:
         except RuntimeProviderError as error:
             self._collect(error)
             return None
-        rules = PeriodRules(self.options.allow_closed, self.options.require_begun, self.options.require_ended)
+        rules = PeriodRules(
+            self.options.allow_closed, self.options.require_begun, self.options.require_ended, self.options.asked_in
+        )
         today = get_project_day(self.definition.model, run_timestamp)
         found = list_period_problems(index, period, rules, registry=self.registry, today=today)
         self.problems += [place_in_project(problem, self.definition) for problem in found]
