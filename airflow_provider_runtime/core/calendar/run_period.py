@@ -113,7 +113,7 @@ def explain_reopening(index: PeriodIndex, found: FoundStatus, asked_in: Surface 
     command = f"`airflow-runtime periods{calendar} --reopen {period} --reason TEXT"
     if asked_in == "airflow":
         return f"reopen {period} on Airflow's page Periods, or with {command} --registry URL` and the connection's URL"
-    return f"reopen {period} with {command}`, and the same --registry if you gave one"
+    return f"reopen {period} with {command}` (and --registry, if you gave one here)"
 
 
 def get_moment_after(period: Period) -> datetime:

@@ -95,8 +95,8 @@ def test_periods_reopen_of_one_in_a_closed_quarter_names_the_quarter_and_then_wo
     assert refused.code == "PERIOD_002"
     assert "2026-01 lies in 2026-Q1, which is closed" in str(refused)
     assert refused.problems[0].hint == (
-        "first reopen 2026-Q1 with `airflow-runtime periods --reopen 2026-Q1 --reason TEXT`,"
-        " and the same --registry if you gave one"
+        "first reopen 2026-Q1 with `airflow-runtime periods --reopen 2026-Q1 --reason TEXT`"
+        " (and --registry, if you gave one here)"
     )
     assert [change(url, "--reopen", period) for period in ("2026-Q1", "2026-01")] == [None, None]
     assert change(url, "--lock", "2026") is None
