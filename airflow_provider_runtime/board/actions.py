@@ -7,7 +7,10 @@ from airflow_provider_runtime.board.projects import get_known
 from airflow_provider_runtime.core.errors import DefinitionError, Problem
 from airflow_provider_runtime.core.model.period import PeriodStatus
 from airflow_provider_runtime.core.planning.check.checks import list_check_names
+from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
+from airflow_provider_runtime.core.runs.lock_marks import leave_lock_marks, make_mark
 from airflow_provider_runtime.core.suggest import suggest
+from airflow_provider_runtime.hooks.runtime import RuntimeHook
 
 _DONE: dict[PeriodStatus, str] = {"open": "reopened", "closed": "closed", "locked": "locked"}
 
@@ -17,10 +20,14 @@ def set_status(dag_id: str, period: str, status: PeriodStatus, reason: str, who:
     known = get_known(dag_id, named)
     project = known.project
     known.index.get_period(period, project.level)
+    snapshots, unmarked = RunSnapshots(storage=RuntimeHook(known.dag.runtime_conn_id).storage), []
     with open_registry(known.dag.runtime_conn_id) as registry:
         update = registry.set_period_status(project.calendar, period, status, who=who, reason=reason)
+        if status == "locked":
+            unmarked = leave_lock_marks(registry, snapshots, project.calendar, period, make_mark(who, reason))
     stopped = f"; {len(update.revoked)} runs under way publish nothing" if update.revoked else ""
-    return f"{period} is {_DONE[status]}{stopped}"
+    unseen = f"; the runs of other registries do not see it at {', '.join(unmarked)}" if unmarked else ""
+    return f"{period} is {_DONE[status]}{stopped}{unseen}"
 
 
 def override_check(dag_id: str, period: str, check: str, reason: str, who: str, named: str | None = None) -> str:

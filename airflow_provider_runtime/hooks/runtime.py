@@ -11,7 +11,7 @@ from airflow.providers.common.compat.sdk import AirflowNotFoundException, BaseHo
 
 from airflow_provider_runtime.core.errors import DefinitionError, Problem, RuntimeProviderError
 from airflow_provider_runtime.core.suggest import suggest
-from airflow_provider_runtime.hooks.storage import AirflowStorage, make_absolute
+from airflow_provider_runtime.hooks.storage import AirflowStorage, make_absolute, make_local_store
 
 if TYPE_CHECKING:
     from airflow_provider_runtime.core.registry.ports import Registry
@@ -69,6 +69,11 @@ class RuntimeHook(BaseHook):
         from airflow_provider_runtime.core.registry.sql import open_registry
 
         return open_registry(self.settings.registry_url)
+
+    def make_stores(self) -> None:
+        """Make the stores that are folders of this machine and missing: they hold data, and are its user's alone."""
+        for uri in (self.settings.snapshot_store, self.settings.slice_store):
+            make_local_store(uri)
 
     def resolve_catalog_path(self, catalog: str | None) -> Path:
         """Return the catalog folder: the one asked for, else the connection's."""

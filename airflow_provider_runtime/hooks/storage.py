@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from airflow_provider_runtime.core.errors import InfrastructureError, Problem
 from airflow_provider_runtime.core.planning.snapshot.store import LocalStorage
+from airflow_provider_runtime.core.private_folders import make_private_folder
 from spark_jobs.contract.addresses import find_local_path, is_local
 from spark_jobs.contract.snapshot import MAX_SNAPSHOT_BYTES
 
@@ -47,8 +48,7 @@ class AirflowStorage:
         name = f"{uri.rstrip('/')}/.probe-{uuid4().hex}"
         local = find_local_path(name)
         probe = _open_object(name) if local is None else Path(local)
-        if local is not None:
-            Path(local).parent.mkdir(parents=True, exist_ok=True)
+        make_local_store(uri)
         probe.write_bytes(b"")
         probe.unlink()
 
@@ -57,6 +57,13 @@ def make_absolute(address: str) -> str:
     """Return a store's address as the Spark job needs it: a URI."""
     local = find_local_path(address)
     return address.rstrip("/") if local is None else f"file://{Path(local).expanduser().absolute()}"
+
+
+def make_local_store(uri: str) -> None:
+    """Make a store's folder, unless it is there or not on this machine."""
+    local = find_local_path(uri)
+    if local is not None:
+        make_private_folder(Path(local))
 
 
 def _open_object(uri: str) -> Any:

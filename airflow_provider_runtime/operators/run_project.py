@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_runtime.core.errors import RuntimeProviderError
 from airflow_provider_runtime.operators.snapshot_job import SnapshotJobOperator, SubmittedRun
@@ -29,10 +30,16 @@ class RunProjectOperator(SnapshotJobOperator):
 
     :param snapshot: what ResolveOperator returned (or its XComArg); without it the upstream ResolveOperator's answer
     :param runtime_conn_id: connection of type `runtime`
+    :param verify: publish nothing, and fail with DATA_004, if sources or rows are not those that an earlier execution
+        of the same snapshot has published: of a cleared task, for example
     """
 
     ui_color = "#fdf2e1"
     _resumed = False
+
+    def __init__(self, *, verify: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.verify = verify
 
     def carry_out(self, context: Context, execution: Execution) -> Sequence[Registration]:
         """Execute the snapshot, or find that an earlier try has done so."""
@@ -73,7 +80,7 @@ class RunProjectOperator(SnapshotJobOperator):
             until = int((time.time() + execution.keep_seconds) * 1000)
             arguments += ["--keep-until", str(until), "--compare"]
         if earlier is None:
-            arguments += self._list_published(execution)
+            arguments += [*self._list_published(execution), *self._list_verified(execution)]
         self.set_application([*arguments, "--attempt", str(token), "--report", self.report_uri])
         if earlier is not None:
             self.take_up_job(earlier)
@@ -91,6 +98,17 @@ class RunProjectOperator(SnapshotJobOperator):
         uri = f"{self._runtime.settings.snapshot_store}/published/{name}"
         self._runtime.storage.write_once(uri, write_published(execution.show_published()))
         return ["--published", uri]
+
+    def _list_verified(self, execution: Execution) -> list[str]:
+        """Return what tells a job not to publish anything else than before."""
+        if not self.verify or execution.earlier is None:
+            return []
+        assert self._runtime is not None
+        content = json.dumps(execution.earlier.to_dict(), ensure_ascii=False).encode()
+        name = f"{execution.snapshot.sha256}/{execution.attempt.token}.json"
+        uri = f"{self._runtime.settings.snapshot_store}/earlier/{name}"
+        self._runtime.storage.write_once(uri, content)
+        return ["--earlier", uri, "--verify"]
 
     def submit_job(self, context: Context) -> str | None:
         """Submit anew; a job that was to be taken up again and is gone gets a new attempt first."""

@@ -90,6 +90,7 @@ class SnapshotJobOperator(SparkJobOperator):
         from airflow_provider_runtime.core.runs.small_runs import is_small_run
         from airflow_provider_runtime.hooks.credentials import read_properties
 
+        hook.make_stores()
         pins = read_pins(self, context, self.snapshot)
         self.snapshot_uri, digest = pins.snapshot_uri, pins.snapshot_sha256
         snapshot = read_snapshot(self.snapshot_uri, digest, hook.storage)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from spark_jobs.checks.background import Background
 from spark_jobs.checks.duplicates import count_duplicates, find_duplicates
 from spark_jobs.checks.failing_rows import FailingRows
 from spark_jobs.checks.group_comparison import GroupOutcome, compare_few, compare_many
@@ -74,8 +77,6 @@ class CheckSources:
     staged: StagedRows
     open_table: Callable[[str], DataFrame]
     open_input: Callable[[], DataFrame]
-    input_values: Mapping[str, Any] = field(default_factory=dict)
-    """Aggregates over the input that came with the pass that read it, by their SQL."""
 
 
 def raise_failures(checks: Sequence[Check], results: Sequence[CheckResult]) -> None:
@@ -91,31 +92,23 @@ def raise_failures(checks: Sequence[Check], results: Sequence[CheckResult]) -> N
         raise JobError.of(problems)
 
 
-def evaluate(
-    checks: Sequence[Check], sources: CheckSources, failing: FailingRows, overrides: Sequence[Override] = ()
-) -> tuple[CheckResult, ...]:
-    """Evaluate all checks."""
-    if not checks:
-        return ()
-    evaluation = _Evaluation(sources, failing, frozenset(override.check for override in overrides))
-    for check in checks:
-        evaluation.ask(check)
-    evaluation.compute()
-    return tuple(evaluation.judge(check, index) for index, check in enumerate(checks))
+class Evaluation:
+    """The checks of a run: what they need is read as soon as it is staged, and at the end every check is judged."""
 
-
-class _Evaluation:
-    """First every check says what it needs, then that is read, then every check is judged."""
-
-    def __init__(self, sources: CheckSources, failing: FailingRows, overridden: frozenset[str]) -> None:
+    def __init__(
+        self, checks: Sequence[Check], sources: CheckSources, failing: FailingRows, overrides: Sequence[Override] = ()
+    ) -> None:
+        self._checks = checks
         self._sources = sources
         self._failing = failing
-        self._overridden = overridden
+        self._overridden = frozenset(override.check for override in overrides)
+        self._background = Background(failing.spark)
         self._frames: dict[Rows, DataFrame] = {}
-        known = {(Rows(), sql): value for sql, value in sources.input_values.items()}
-        self._totals = Totals(self._open, known)
+        self._totals = Totals(self._open)
         self._groups = GroupTotals(self._open)
+        self._duplicates: dict[str, Future[tuple[int, int]]] = {}
         self._nulls: dict[str, Mapping[str, int] | None] = {}
+        self._staged: set[int] = set()
 
     def _open(self, rows: Rows) -> DataFrame:
         if rows not in self._frames:
@@ -128,23 +121,64 @@ class _Evaluation:
 
     # What is needed
 
-    def ask(self, check: Check) -> None:
-        """Ask for what a check needs."""
-        if check.kind == "value":
-            self._ask_value(check)
-        elif check.where is not None and (check.kind == "rows" or check.is_proven):
-            self._totals.want(Rows(check.output), count_where(check.where))
+    def begin(self, output: int) -> None:
+        """Begin to read what checks need of an output, all of which is staged."""
+        self._staged.add(output)
+        for check in self._checks:
+            if check.output == output:
+                self._ask_rows(check)
+            for side in check.values:
+                if side.output == output:
+                    self._ask_value(side, check)
+        self._begin()
+
+    def wait(self) -> None:
+        """Wait until what was begun is read."""
+        self._background.wait()
+
+    def finish(self, input_values: Mapping[str, Any]) -> tuple[CheckResult, ...]:
+        """Read what is left and judge all checks.
+
+        `input_values` are aggregates over the input that came with the pass that read it, by their SQL.
+        """
+        self._totals.known |= {(Rows(), sql): value for sql, value in input_values.items()}
+        for output in sorted({seq for check in self._checks for seq in check.outputs} - self._staged):
+            self.begin(output)
+        for check in self._checks:
+            for side in check.values:
+                if side.output is None:
+                    self._ask_value(side, check)
+        self._begin()
+        return tuple(self._judge(check, index) for index, check in enumerate(self._checks))
+
+    def stop(self) -> None:
+        """End what is still being read."""
+        self._background.stop()
+
+    def _begin(self) -> None:
+        self._totals.begin(self._background)
+        self._groups.begin(self._background)
+
+    def _ask_rows(self, check: Check) -> None:
+        if check.kind == "unique" and not check.is_proven:
+            self._duplicates[check.name] = self._background.submit(partial(self._count_duplicates, check))
+        where = self._find_counted(check)
+        if where is not None:
+            self._totals.want(Rows(check.output), count_where(where))
         if check.condition is not None and not check.is_proven and self._find_nulls(check) is None:
             self._totals.want(Rows(check.output), count_failing(check.condition, check.where))
 
-    def _ask_value(self, check: Check) -> None:
-        for side in check.values:
-            if check.group_by:
-                self._groups.want(side, check.group_by)
-            elif not self._is_row_count(side):
-                self._totals.want(find_rows(side), spell_value(side.sql, side.type))
-        if check.value is not None and check.value.where is not None and not check.group_by:
-            self._totals.want(Rows(check.output), count_where(check.value.where))
+    def _find_counted(self, check: Check) -> str | None:
+        """Return which of the output's rows have to be counted; None for all, which staging knows, and for none."""
+        if check.kind == "value":
+            return None if check.group_by or check.value is None else check.value.where
+        return check.where if check.kind == "rows" or check.is_proven else None
+
+    def _ask_value(self, side: CheckedValue, check: Check) -> None:
+        if check.group_by:
+            self._groups.want(side, check.group_by)
+        elif not self._is_row_count(side):
+            self._totals.want(find_rows(side), spell_value(side.sql, side.type))
 
     def _is_row_count(self, side: CheckedValue) -> bool:
         return side.counts_rows and side.output is not None and side.where is None
@@ -160,14 +194,9 @@ class _Evaluation:
             return None
         return sum(nulls.values())
 
-    def compute(self) -> None:
-        """Read what was asked for."""
-        self._totals.compute()
-        self._groups.compute()
-
     # What came of it
 
-    def judge(self, check: Check, index: int) -> CheckResult:
+    def _judge(self, check: Check, index: int) -> CheckResult:
         """Return the result of a check."""
         result = CheckResult(
             name=check.name, output=check.output, kind=check.kind, on_fail=check.on_fail, status="passed"
@@ -211,15 +240,19 @@ class _Evaluation:
     def _judge_unique(self, check: Check, result: CheckResult, index: int) -> CheckResult:
         if check.is_proven:
             return replace(result, rows=self._count(check.output, check.where), failing_rows=0)
-        frame = self._open(Rows(check.output))
-        if check.where is not None:
-            frame = frame.alias(WORKING).where(check.where)
-        rows, failing = count_duplicates(frame, check.unique)
+        rows, failing = self._duplicates[check.name].result()
         result = replace(result, rows=rows, failing_rows=failing)
         if not failing:
             return result
-        uri, sample = self._keep(index, find_duplicates(frame, check.unique))
+        uri, sample = self._keep(index, find_duplicates(self._pick_rows(check), check.unique))
         return self._finish_rows(check, result, uri, sample, describe_duplicates(check, failing, rows, sample))
+
+    def _count_duplicates(self, check: Check) -> tuple[int, int]:
+        return count_duplicates(self._pick_rows(check), check.unique)
+
+    def _pick_rows(self, check: Check) -> DataFrame:
+        frame = self._open(Rows(check.output))
+        return frame if check.where is None else frame.alias(WORKING).where(check.where)
 
     def _keep(self, index: int, rows: DataFrame) -> tuple[str | None, Sample]:
         return self._failing.keep(f"check-{index + 1}", rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Observation, functions
@@ -21,13 +21,25 @@ LONGEST_WAIT_SECONDS = 10
 
 
 class InputValues:
-    """The totals of the input that checks ask for, those of groups apart."""
+    """What checks ask of the input: totals are observed, and groups need its rows to be kept once they are read."""
 
     def __init__(self, checks: Sequence[Check]) -> None:
-        sides = [side for check in checks if not check.group_by for side in check.values]
-        wanted = [spell_value(side.sql, side.type) for side in sides if side.output is None and side.table is None]
+        sides = [(check, side) for check in checks for side in check.values if side.is_of_input]
+        wanted = [spell_value(side.sql, side.type) for check, side in sides if not check.group_by]
         self._wanted = list(dict.fromkeys(wanted))
         self._observation: Observation | None = None
+        self._sides = sides
+        self.is_grouped = any(check.group_by for check, _ in sides)
+        """Whether a check asks for groups, of which an observation cannot tell."""
+        self.rows: DataFrame | None = None
+        """The input's rows, where they are kept."""
+
+    def list_columns(self, known: Collection[str]) -> set[str]:
+        """Return the columns that checks read of the input."""
+        found: set[str] = set()
+        for check, side in self._sides:
+            found.update(known if side.reads is None else side.reads, (key.name for key in check.group_by))
+        return found
 
     def observe(self, frame: DataFrame) -> DataFrame:
         """Return the input's rows, which are added up by whoever reads them."""

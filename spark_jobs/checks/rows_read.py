@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions
@@ -14,6 +16,7 @@ from spark_jobs.contract.sql import WORKING, quote_name
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from spark_jobs.checks.background import Background
     from spark_jobs.contract.checks import CheckedValue, GroupKey
 
 MOST_COLLECTED_GROUPS = 10_000
@@ -45,26 +48,31 @@ class Totals:
 
     open: Open
     known: dict[tuple[Rows, str], Any] = field(default_factory=dict)
-    """What is known without a read, or has been read."""
+    """What is known without a read."""
     _wanted: dict[Rows, dict[str, None]] = field(default_factory=dict)
+    _begun: dict[tuple[Rows, str], Future[dict[str, Any]]] = field(default_factory=dict)
 
     def want(self, rows: Rows, sql: str) -> None:
         """Ask for the value of an aggregate."""
         if (rows, sql) not in self.known:
             self._wanted.setdefault(rows, {})[sql] = None
 
-    def compute(self) -> None:
-        """Read what was asked for."""
+    def begin(self, background: Background) -> None:
+        """Begin to read what was asked for."""
         for rows, wanted in self._wanted.items():
-            aggregates = [functions.expr(sql).alias(f"@{index}") for index, sql in enumerate(wanted)]
-            found = self.open(rows).alias(WORKING).agg(*aggregates).first()
-            assert found is not None
-            self.known |= {(rows, sql): found[index] for index, sql in enumerate(wanted)}
+            begun = background.submit(partial(self._read, rows, tuple(wanted)))
+            self._begun |= dict.fromkeys(((rows, sql) for sql in wanted), begun)
         self._wanted.clear()
 
     def get(self, rows: Rows, sql: str) -> Any:
         """Return the value of an aggregate."""
-        return self.known[rows, sql]
+        return self.known[rows, sql] if (rows, sql) in self.known else self._begun[rows, sql].result()[sql]
+
+    def _read(self, rows: Rows, wanted: Sequence[str]) -> dict[str, Any]:
+        aggregates = [functions.expr(sql).alias(f"@{index}") for index, sql in enumerate(wanted)]
+        found = self.open(rows).alias(WORKING).agg(*aggregates).first()
+        assert found is not None
+        return dict(zip(wanted, found, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,24 +91,29 @@ class GroupTotals:
     open: Open
     most: int = MOST_COLLECTED_GROUPS
     _wanted: dict[Grouping, dict[str, None]] = field(default_factory=dict)
-    _known: dict[Grouping, Mapping[Group, tuple[Any, ...]] | None] = field(default_factory=dict)
+    _begun: dict[Grouping, Future[Mapping[Group, tuple[Any, ...]] | None]] = field(default_factory=dict)
 
     def want(self, value: CheckedValue, keys: tuple[GroupKey, ...]) -> None:
         """Ask for the values of an aggregate."""
         self._wanted.setdefault(make_grouping(value, keys), {})[spell_value(value.sql, value.type)] = None
 
-    def compute(self) -> None:
-        """Read what was asked for, unless there are too many groups."""
+    def begin(self, background: Background) -> None:
+        """Begin to read what was asked for."""
         for grouping, wanted in self._wanted.items():
-            found = self.build(grouping, list(wanted)).limit(self.most + 1).collect()
-            width = len(grouping.keys)
-            by_key = {read_group(row, grouping.keys): tuple(row[width:]) for row in found}
-            self._known[grouping] = by_key if len(found) <= self.most else None
+            if grouping not in self._begun:
+                self._begun[grouping] = background.submit(partial(self._read, grouping, tuple(wanted)))
+
+    def _read(self, grouping: Grouping, wanted: Sequence[str]) -> Mapping[Group, tuple[Any, ...]] | None:
+        """Return the values of each group, unless there are too many."""
+        found = self.build(grouping, wanted).limit(self.most + 1).collect()
+        width = len(grouping.keys)
+        by_key = {read_group(row, grouping.keys): tuple(row[width:]) for row in found}
+        return by_key if len(found) <= self.most else None
 
     def find(self, value: CheckedValue, keys: tuple[GroupKey, ...]) -> dict[Group, Value] | None:
         """Return the value of each group; None when there are too many."""
         grouping = make_grouping(value, keys)
-        found = self._known[grouping]
+        found = self._begun[grouping].result()
         position = list(self._wanted[grouping]).index(spell_value(value.sql, value.type)) + 1
         if found is None:
             return None
@@ -108,7 +121,7 @@ class GroupTotals:
 
     def count_rows(self, value: CheckedValue, keys: tuple[GroupKey, ...]) -> int | None:
         """Return how many rows there are in all groups; None when there are too many groups."""
-        found = self._known[make_grouping(value, keys)]
+        found = self._begun[make_grouping(value, keys)].result()
         return None if found is None else sum(row[0] for row in found.values())
 
     def build(self, grouping: Grouping, aggregates: Sequence[str]) -> DataFrame:

@@ -55,8 +55,15 @@ class CheckedValue:
     output: int | None = None
     table: str | None = None
     """Key into the plan's tables."""
+    reads: tuple[str, ...] | None = None
+    """The columns that it reads, those of `where` included; None in snapshots that do not say."""
     counts_rows: bool = False
     """Whether it is the number of all rows, which staging knows."""
+
+    @property
+    def is_of_input(self) -> bool:
+        """Whether it is over the input's rows."""
+        return self.output is None and self.table is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from spark_jobs.checks.evaluation import CheckSources, evaluate
+from spark_jobs.checks.evaluation import CheckSources, Evaluation
 from spark_jobs.checks.failing_rows import FailingRows
 from spark_jobs.checks.input_values import InputValues
 from spark_jobs.contract.checks import CheckResult
@@ -41,7 +41,7 @@ from spark_jobs.rows.operations.append import read_source_rows
 from spark_jobs.rows.operations.delete import delete_rows
 from spark_jobs.rows.operations.output import select_output
 from spark_jobs.rows.operations.update import update_rows
-from spark_jobs.rows.plan_reading import needs_row_ids
+from spark_jobs.rows.plan_reading import list_needed_by, needs_row_ids
 from spark_jobs.rows.row_ids import POSITION, find_repeated, hash_keys
 from spark_jobs.rows.staging import Staging, add_columns
 from spark_jobs.rows.system_columns import (
@@ -162,8 +162,13 @@ class Execution:
         self._timings: dict[str, float] = {}
         self._written: dict[int, int] = {}
         self._has_spread = False
-        self._failing = FailingRows(spark, failing_rows_uri, self._plan.keep_failing_rows)
         self._input = InputValues(self._plan.checks)
+        self._evaluation = Evaluation(
+            self._plan.checks,
+            CheckSources(sinks, lambda key: self._loaded[key].frame.drop(POSITION), self._open_input),
+            FailingRows(spark, failing_rows_uri, self._plan.keep_failing_rows),
+            snapshot.overrides,
+        )
 
     def run(self) -> ExecutionReport:
         """Execute all operations in order."""
@@ -173,14 +178,16 @@ class Execution:
             sources = report_sources(self._loaded.values())
             if self._on_sources is not None:
                 self._on_sources(sources)
-            working = self._load_input()
-        staging = Staging(self._spark, self._sinks, all(table.is_small for table in self._loaded.values()))
+            staging = Staging(self._spark, self._sinks, all(table.is_small for table in self._loaded.values()))
+            working = self._load_input(staging)
         for ordinal, operation in enumerate(self._plan.operations, start=1):
             self._stage_early(working, staging, self._plan.operations[ordinal - 1 :])
             begin = time.monotonic()
             working.computing = operation.seq
             describe_jobs(self._spark, name_step(operation.seq, operation.name))
             self._apply(working, operation, ordinal)
+            if isinstance(operation, OutputOperation) and self._sinks.can_read_back(operation):
+                self._evaluation.begin(operation.seq)
             self._seconds[operation.seq] += time.monotonic() - begin
             self._progress(self._report_operation(working, operation))
         with self._time("unread_seconds"):
@@ -211,20 +218,17 @@ class Execution:
         self._timings[name] = round(time.monotonic() - begin, 3)
 
     def _evaluate_checks(self, rows_in: int | None) -> tuple[CheckResult, ...]:
-        checks = self._plan.checks
-        if not checks:
+        if not self._plan.checks:
             return ()
+        # Files without rows are removed, which a read may have listed.
+        self._evaluation.wait()
         self._sinks.seal()
-        sources = CheckSources(
-            self._sinks,
-            lambda key: self._loaded[key].frame.drop(POSITION),
-            self._open_input,
-            # Without a count of its rows nobody has read the input.
-            self._input.read() if rows_in is not None else {},
-        )
-        return evaluate(checks, sources, self._failing, self._snapshot.overrides)
+        # Without a count of its rows nobody has read the input.
+        return self._evaluation.finish(self._input.read() if rows_in is not None else {})
 
     def _open_input(self) -> DataFrame:
+        if self._input.rows is not None:
+            return self._input.rows
         loaded = self._loaded[self._plan.input]
         values = complete_loaded_rows(loaded, self._snapshot, self._plan.input_columns)
         return loaded.frame.alias(WORKING).selectExpr(*name_values(values))
@@ -244,6 +248,7 @@ class Execution:
 
     def release(self) -> None:
         """Let go of everything that was kept in the session, and of the databases."""
+        self._evaluation.stop()
         self._database_snapshots.close()
         for frame in self._kept:
             frame.unpersist()
@@ -279,7 +284,7 @@ class Execution:
         keys.extend(side.table for check in self._plan.checks for side in check.values if side.table is not None)
         return list(dict.fromkeys(keys))
 
-    def _load_input(self) -> WorkingDataset:
+    def _load_input(self, staging: Staging) -> WorkingDataset:
         loaded = self._loaded[self._plan.input]
         self._has_spread = spread_files(self._spark, loaded.parquet_files)
         if "_row_id" in loaded.kept:
@@ -295,7 +300,12 @@ class Execution:
         depth = 0 if loaded.is_file_scan else 1
         unchanging = pick_unchanging(values)
         origins = frozenset({0})
-        working.append(Part(frame, frozenset(values), origins, tuple(flags), depth=depth, unchanging=unchanging))
+        part = Part(frame, frozenset(values), origins, tuple(flags), depth=depth, unchanging=unchanging)
+        if self._input.is_grouped:
+            read = list_needed_by(self._plan.operations) | self._input.list_columns(values)
+            part = staging.keep_loaded(part, read, is_small=loaded.is_small)
+            self._input.rows = working.drop_flags(part)
+        working.append(part)
         return working
 
     def _refuse_repeated_ids(self, loaded: LoadedTable) -> None:

@@ -7,14 +7,14 @@ three or more readers follow, or where the plan above them has grown too deep fo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from spark_jobs.contract.addresses import escape_pattern
 from spark_jobs.contract.options import PLAIN_NAMES, VERIFIED
 from spark_jobs.contract.report import name_step
-from spark_jobs.contract.sql import quote_name
+from spark_jobs.contract.sql import WORKING, quote_name
 from spark_jobs.rows.plan_reading import find_host, is_reader, list_known, list_needed_by, list_users, sees_deleted
 from spark_jobs.rows.system_columns import name_values
 from spark_jobs.rows.working import Part, WorkingDataset, find_origins, union
@@ -66,6 +66,15 @@ class Staging:
             self._copy(working, moving, users)
         return None
 
+    def keep_loaded(self, part: Part, columns: Collection[str], *, is_small: bool) -> Part:
+        """Read loaded rows once for all who will: these columns, flags, and what a row's position makes others of."""
+        kept = [name for name in sorted(part.columns & {*columns, "_deleted"}) if name not in part.unchanging]
+        others = [name for name in part.frame.columns if name not in part.columns]
+        rows = part.frame.select(*(quote_name(name) for name in (*kept, *others)))
+        frame = self._write_copy(rows, "loaded", is_small=is_small)
+        made = frame.alias(WORKING).selectExpr("*", *name_values(part.unchanging))
+        return replace(part, frame=made, columns=frozenset((*kept, *part.unchanging)), depth=0)
+
     def _stage_for(self, working: WorkingDataset, host: OutputOperation, parts: Sequence[Part]) -> StagedOutput:
         indexes = [working.parts.index(part) for part in parts]
         observed = working.observe(host.columns)
@@ -79,7 +88,7 @@ class Staging:
         return staged
 
     def _copy(self, working: WorkingDataset, parts: Sequence[Part], operations: Sequence[AnyOperation]) -> None:
-        """Write the rows to a scratch folder; where there is none, keep them with the executors."""
+        """Write the rows, which are read from there from then on."""
         known = list_known(find_origins(parts))
         if sees_deleted(operations):
             del known["_deleted"]
@@ -90,15 +99,17 @@ class Staging:
         rows = union(observed.frames(indexes))
         if "_deleted" in known:
             rows = rows.where("NOT `_deleted`")
-        rows = select_columns(rows, kept)
-        uri = self.sinks.scratch("rows")
-        if uri is None:
-            frame = rows.localCheckpoint()
-        else:
-            rows.write.mode("append").options(**COPY_OPTIONS).parquet(uri)
-            frame = self._read(uri, kept)
+        frame = self._write_copy(select_columns(rows, kept), "rows")
         observed.record(indexes)
         self._take_over_written(working, indexes, frame, kept)
+
+    def _write_copy(self, rows: DataFrame, name: str, *, is_small: bool = False) -> DataFrame:
+        """Write rows to a scratch folder; few rows, and rows for which there is none, stay with the executors."""
+        uri = None if is_small else self.sinks.scratch(name)
+        if uri is None:
+            return rows.localCheckpoint()
+        rows.write.mode("append").options(**COPY_OPTIONS).parquet(uri)
+        return self.spark.read.options(**VERIFIED).schema(rows.schema).parquet(escape_pattern(uri))
 
     def _take_over_written(
         self,

@@ -316,3 +316,28 @@ def test_job_that_compares_is_told_where_readers_find_a_tables_rows(home: Path, 
     told = Path(arguments[arguments.index("--published") + 1].removeprefix("file://"))
     ((location,),) = json.loads(told.read_bytes())["outputs"].values()
     assert (location["period"], location["version"], len(location["files"])) == ("2026-01", "0", 1)
+
+
+def test_task_that_verifies_hands_the_earlier_report_to_the_job(home: Path, spark: FakeSpark) -> None:
+    task = FakeTask()
+    pins = resolve(task)
+    run(task, pins, verify=True)
+    task.clear_number = 1
+    run(task, pins, verify=True)
+    first, again = (call["arguments"] for call in spark.calls)
+    assert "--verify" not in first
+    assert "--verify" in again
+    earlier = Path(again[again.index("--earlier") + 1].removeprefix("file://"))
+    assert json.loads(earlier.read_bytes())["attempt"] == spark.attempts[0]
+
+
+def test_stores_of_a_deployment_are_made_for_their_user_alone(
+    home: Path, spark: FakeSpark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stores = {name: home / "elsewhere" / name for name in ("snapshot_store", "slice_store")}
+    given = {"conn_type": "runtime", "extra": {name: str(folder) for name, folder in stores.items()}}
+    monkeypatch.setenv("AIRFLOW_CONN_RUNTIME_DEFAULT", json.dumps(given))
+    task = FakeTask()
+    run(task, resolve(task))
+    for folder in (home / "elsewhere", *stores.values()):
+        assert folder.stat().st_mode & 0o777 == 0o700, folder

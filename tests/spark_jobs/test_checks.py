@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,11 @@ from airflow_provider_runtime.core.catalog.loader import load_catalog
 from airflow_provider_runtime.core.planning.snapshot.builder import build_snapshot
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
 from spark_jobs.checks import rows_read
+from spark_jobs.checks.evaluation import Evaluation
 from spark_jobs.contract.addresses import escape_pattern
 from spark_jobs.contract.snapshot import Snapshot
 from spark_jobs.errors import JobError
+from spark_jobs.rows import executor
 from spark_jobs.sinks.publish import Publication
 
 pytestmark = pytest.mark.spark
@@ -254,6 +256,40 @@ def test_groups_are_compared_alike_by_driver_and_by_spark(
         "recorded": ("recorded", 3, [(None, "recorded"), ("EUR", "recorded"), ("USD", "recorded")]),
         "text": ("passed", 3, passed),
     }
+
+
+@pytest.mark.parametrize("is_small", [True, False])
+def test_no_source_is_read_again_for_a_check(books: Books, monkeypatch: pytest.MonkeyPatch, is_small: bool) -> None:
+    source = books.folder / "data" / "ledger" / "2026-01.csv"
+    aside = source.with_suffix(".aside")
+    finish = Evaluation.finish
+    load = executor.load_table
+
+    def finish_without_source(*arguments: Any) -> Any:
+        source.rename(aside)
+        try:
+            return finish(*arguments)
+        finally:
+            aside.rename(source)
+
+    monkeypatch.setattr(Evaluation, "finish", finish_without_source)
+    monkeypatch.setattr(executor, "load_table", lambda *asked: replace(load(*asked), is_small=is_small))
+    books.define(
+        "{name: total, output: 20, value: SUM(amount), equals: {input: SUM(amount)}}",
+        "{name: journals, output: 20, group_by: [currency], value: COUNT(*), equals: {input: COUNT(journal)}}",
+        "{name: total by currency, output: 20, group_by: [currency], value: SUM(doubled),"
+        " equals: {input: SUM(amount * 2)}}",
+        "{name: period, output: 20, group_by: [_period, _deleted], value: MAX_AGG(_row_id),"
+        " equals: {input: MAX_AGG(_row_id)}}",
+    )
+    result = books.run()
+    assert {check["name"]: check["status"] for check in result.report["checks"]} == {
+        "total": "passed",
+        "journals": "passed",
+        "total by currency": "passed",
+        "period": "passed",
+    }
+    assert [check["rows"] for check in result.report["checks"]] == [3, 3, 3, 3]
 
 
 FAULTS = {

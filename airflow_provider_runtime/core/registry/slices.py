@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from airflow_provider_runtime.core.errors import DefinitionError
 from airflow_provider_runtime.core.registry.ports import (
     DatasetSummary,
     DatasetVersion,
@@ -14,6 +15,7 @@ from airflow_provider_runtime.core.registry.ports import (
     SliceRecord,
     SliceWrite,
 )
+from airflow_provider_runtime.core.registry.registrants import list_registrant_problems
 from airflow_provider_runtime.core.registry.store import (
     DatasetRow,
     SliceRow,
@@ -36,6 +38,7 @@ def register_slice(store: Store, run: RunRecord, write: SliceWrite, now_millis: 
     if current is not None and _is_same(current, run, write):
         registration = _make_registration(write, current.first_version, current.uri, created=False)
     else:
+        _refuse_other_registrant(store, run, dataset)
         version = dataset.latest_version + 1 if dataset else 1
         _add_version(store, run, write, version, now_millis, replaces=current is not None)
         registration = _make_registration(write, version, write.uri, created=True)
@@ -70,6 +73,14 @@ def list_datasets(store: Store) -> list[DatasetSummary]:
             DatasetSummary(dataset.dataset_id, dataset.name, dataset.latest_version, len(slices), rows, updated)
         )
     return summaries
+
+
+def _refuse_other_registrant(store: Store, run: RunRecord, dataset: DatasetRow | None) -> None:
+    latest = store.find_version(dataset.dataset_id, dataset.latest_version) if dataset else None
+    registrant = store.find_run(latest.snapshot_sha256) if latest else None
+    problems = list_registrant_problems(dataset.name, registrant, run.project_id) if dataset else []
+    if problems:
+        raise DefinitionError(problems)
 
 
 def _is_same(current: SliceRow, run: RunRecord, write: SliceWrite) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -11,7 +12,10 @@ from fastapi.testclient import TestClient
 
 from airflow_provider_runtime.board.app import make_app
 from airflow_provider_runtime.core.registry.sql import open_registry
+from airflow_provider_runtime.operators.resolve import ResolveOperator
+from airflow_provider_runtime.operators.run_project import RunProjectOperator
 from tests.airflow.board.conftest import ORIGIN, Rights
+from tests.airflow.tasks import FakeSpark, FakeTask
 
 CLOSE = {"status": "closed", "reason": "books are done"}
 STATUS = "/api/dags/fx-close/periods/2026-01/status"
@@ -110,6 +114,16 @@ def test_locked_period_stays_locked(client: TestClient) -> None:
     answer = client.post(STATUS, json={"status": "open", "reason": "oops"}, headers=ORIGIN)
     assert answer.status_code == 409
     assert "PERIOD_002" in answer.json()["detail"]
+
+
+def test_lock_leaves_its_mark_at_the_tables_of_the_period(client: TestClient, home: Path, spark: FakeSpark) -> None:
+    task = FakeTask()
+    pins = ResolveOperator(task_id="resolve", project="fx-close").execute(task.context("resolve"))
+    RunProjectOperator(task_id="run", snapshot=pins).execute(task.context())
+    client.post(STATUS, json={"status": "locked", "reason": "audited"}, headers=ORIGIN)
+    marks = list((home / "warehouse").glob(".*.runtime/locks/gregorian/2026-01"))
+    assert marks
+    assert {json.loads(mark.read_bytes())["who"] for mark in marks} == {"ann"}
 
 
 @pytest.mark.parametrize("period", ["2026-13", "never", "2026-Q1"])

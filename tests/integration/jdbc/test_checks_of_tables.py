@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.checks.evaluation import CheckSources, evaluate
+from spark_jobs.checks.evaluation import CheckSources, Evaluation
 from spark_jobs.checks.failing_rows import FailingRows
 from spark_jobs.contract.checks import Check, CheckedValue, CheckResult
 from spark_jobs.contract.plan import OutputOperation
@@ -58,7 +58,11 @@ def check(spark: SparkSession, publication: Publication) -> Sequence[CheckResult
     def refuse(*_: object) -> DataFrame:
         raise AssertionError("nothing else is read")
 
-    return evaluate(CHECKS, CheckSources(publication, refuse, refuse), FailingRows(spark, None))
+    evaluation = Evaluation(CHECKS, CheckSources(publication, refuse, refuse), FailingRows(spark, None))
+    try:
+        return evaluation.finish({})
+    finally:
+        evaluation.stop()
 
 
 def test_checks_see_the_rows_of_the_stage_table(spark: SparkSession, warehouse: Warehouse) -> None:

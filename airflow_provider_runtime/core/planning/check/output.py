@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from airflow_provider_runtime.core.catalog.catalog import registered_dataset_id
 from airflow_provider_runtime.core.errors import DefinitionError
 from airflow_provider_runtime.core.model.operation import OutputOperation
@@ -140,16 +142,19 @@ def _check_destination(
 def _check_folder_column(
     context: OperationContext, operation: OutputOperation, columns: tuple[WorkingColumn, ...]
 ) -> None:
-    """Refuse a column that the folder of the period would take the place of: readers of folders see the folder's."""
+    told = describe_folder_column(columns)
+    if told is not None:
+        path: Path = ("arguments",) if operation.arguments.columns is None else ("arguments", "columns")
+        context.report("OUTPUT_002", told[0], path, told[1])
+
+
+def describe_folder_column(columns: Iterable[WorkingColumn]) -> tuple[str, str] | None:
+    """Say which column the folder of the period would take the place of: readers of folders see the folder's."""
     twin = next((column.name for column in columns if column.name.lower() == PERIOD_FOLDER), None)
     if twin is None:
-        return
-    path: Path = ("arguments", "columns")
-    if operation.arguments.columns is None:
-        path = ("arguments",)
+        return None
     message = f"a file output cannot have the column '{twin}': readers see the folder {PERIOD_FOLDER}=… in its place"
-    hint = "put its values into a column of another name, and name the `columns` of the output without it"
-    context.report("OUTPUT_002", message, path, hint)
+    return message, "put its values into a column of another name, and name the `columns` of the output without it"
 
 
 def _check_apart(context: OperationContext, operation: OutputOperation, destination: Destination) -> None:

@@ -33,6 +33,7 @@ from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID, Resolver
 from airflow_provider_runtime.core.planning.check.checked import CheckedProject, TableUse
+from airflow_provider_runtime.core.planning.check.output import describe_folder_column
 from airflow_provider_runtime.core.planning.check.placing import place_in_project
 from airflow_provider_runtime.core.planning.check.project import check_runnable
 from airflow_provider_runtime.core.planning.check.registered import add_registered_versions, infer_output_schema
@@ -81,6 +82,7 @@ from airflow_provider_runtime.core.planning.snapshot.pinning import (
 )
 from airflow_provider_runtime.core.planning.snapshot.table_outputs import locate_output
 from airflow_provider_runtime.core.registry.ports import Registry
+from airflow_provider_runtime.core.registry.registrants import list_registrant_problems
 from airflow_provider_runtime.core.tables.addresses import PropertyReader
 from spark_jobs.contract.codes import get_family
 from spark_jobs.contract.plan import Destination, Location, Plan, PublicationSettings, Settings, Slice
@@ -193,7 +195,7 @@ class _Builder:
         assert context is not None
         destinations = self._locate_outputs(checked, self._resolve_destinations(checked))
         slices = self._make_slices(checked)
-        self._check_slice_types(checked, slices, context.period)
+        self._check_registered(checked, slices, context.period)
         compiled = (
             compile_operations(checked, run=context.run, destinations=destinations, slices=slices)
             if not self.problems
@@ -345,12 +347,24 @@ class _Builder:
     def _resolve_destinations(self, checked: CheckedProject) -> dict[int, Destination]:
         sandbox = (self.options.sandbox or DEFAULT_SANDBOX) if self.is_draft and not self.is_offline else None
         try:
-            return resolve_destinations(checked, sandbox=sandbox)
+            found = resolve_destinations(checked, sandbox=sandbox)
+            if sandbox is not None:
+                self._check_sandbox_folders(checked, found)
+            return found
         except RuntimeProviderError as error:
             place = self.definition.locate()
             told = Problem("OUTPUT_002", "a destination's datasource has errors of its own", "see validate", place)
             self._collect(error if error.problems else DefinitionError(told))
             return {}
+
+    def _check_sandbox_folders(self, checked: CheckedProject, destinations: dict[int, Destination]) -> None:
+        """Refuse for the files of a sandbox what is allowed where the output will go one day."""
+        for operation in checked.operations:
+            destination = destinations.get(operation.seq)
+            told = describe_folder_column(operation.output_columns)
+            if destination is not None and destination.kind == "files" and told is not None:
+                place = self.definition.locate("operations", operation.index, "arguments")
+                self.problems.append(Problem("OUTPUT_002", f"in the sandbox, {told[0]}", told[1], place))
 
     def _locate_outputs(self, checked: CheckedProject, destinations: dict[int, Destination]) -> dict[int, Destination]:
         """Ask the tables that are written where their files go, and what they have against the columns."""
@@ -382,8 +396,8 @@ class _Builder:
                 slices[operation.seq] = Slice(dataset.id, dataset.name, prefix, definition)
         return slices
 
-    def _check_slice_types(self, checked: CheckedProject, slices: dict[int, Slice], period: Period) -> None:
-        """Refuse what would make the slices of other periods unreadable, before anything is computed."""
+    def _check_registered(self, checked: CheckedProject, slices: dict[int, Slice], period: Period) -> None:
+        """Refuse what would replace or hide what is registered already, before anything is computed."""
         if self.registry is None:
             return
         for operation in checked.operations:
@@ -392,6 +406,8 @@ class _Builder:
             if dataset is not None and latest is not None:
                 place = self.definition.locate("operations", operation.index, "arguments", "register_as_dataset")
                 self.problems += list_unreadable_slices(dataset, latest, period.identifier, place)
+                run = self.registry.find_run(latest.snapshot_sha256)
+                self.problems += list_registrant_problems(latest.name, run, self.definition.model.id, place)
 
     def _check_replaced(
         self, read: dict[str, TableChoice], destinations: dict[int, Destination], period: Period

@@ -99,6 +99,7 @@ class _Compiler:
             where=self._write(value.where, value.where_path),
             output=value.output,
             table=None if value.table is None else value.table.key,
+            reads=_list_reads(value.value, value.where),
             counts_rows=value.value.node.op == "COUNT_ALL",
         )
 
@@ -129,10 +130,12 @@ def _make_limit(limit: Limit) -> planned.Limit:
 
 def _list_columns(check: CheckedCheck) -> tuple[str, ...]:
     """Return the columns that `rows` and `unique` read."""
-    found = [*check.unique]
-    for condition in (check.rows, check.where):
-        found += sorted(column for _, column in condition.columns) if condition is not None else ()
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys((*check.unique, *_list_reads(check.rows), *_list_reads(check.where))))
+
+
+def _list_reads(*expressions: Checked | None) -> tuple[str, ...]:
+    found = [sorted(column for _, column in written.columns) for written in expressions if written is not None]
+    return tuple(dict.fromkeys(column for columns in found for column in columns))
 
 
 def _list_not_null(condition: Checked | None) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""DAGs that go wrong: a project with a mistake, a Spark connection that is not there, a job that gets killed."""
+"""DAGs that go wrong: a mistake, a Spark connection that is not there, a job that gets killed, checks that fail."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -10,6 +10,7 @@ QUICK = {"conn_id": "spark_submit", "retry_delay": timedelta(seconds=1), "retry_
 broken = project_dag("broken", "broken_catalog", end_date=END)
 unconnected = project_dag("valuation", "catalog", dag_id="unconnected", end_date=END, run_args={"conn_id": "nowhere"})
 killed = project_dag("valuation", "catalog", dag_id="killed", end_date=END, run_args=QUICK)
+checked = project_dag("checked", "checked_catalog", end_date=END, run_args=QUICK)
 in_order = project_dag(
     "valuation",
     "catalog",

@@ -169,6 +169,17 @@ def test_mistake_in_another_project_does_not_matter() -> None:
 # Drafts
 
 
+def test_column_that_the_folders_of_the_sandbox_take_the_place_of_is_refused() -> None:
+    operations = """
+    - {seq: 10, name: p, type: update, arguments: {assignments: [{column: period, expression: currency}]}}
+    - {seq: 20, name: o, type: output, arguments: {destination: {datasource_id: dwh, table: gl}}}
+"""
+    assert resolve(RESOLVER, write_project(operations))
+    (problem,) = list_problems(RESOLVER, write_project(operations, status="draft"))
+    assert problem.code == "OUTPUT_002"
+    assert problem.message.startswith("in the sandbox, a file output cannot have the column 'period'")
+
+
 def test_draft_writes_below_the_sandbox_and_registers_nothing() -> None:
     plan = resolve(RESOLVER, write_project(status="draft")).plan
     output = plan.outputs[-1]
@@ -307,6 +318,21 @@ def test_registering_tells_which_slices_a_changed_type_would_make_unreadable() -
             "operations[1].arguments.register_as_dataset",
         )
     assert resolve(RESOLVER, change("amount * fx.rate + 1"), registry=registry)
+
+
+def test_name_that_a_project_of_another_catalog_has_registered_is_refused() -> None:
+    registry = MemoryRegistry()
+    publish(registry, resolve(RESOLVER, write_project(), registry=registry))
+    elsewhere = (RESOLVER, write_project(id="elsewhere"))
+    (problem,) = list_problems(*elsewhere, period="2026-02", registry=registry)
+    assert problem.code == "CATALOG_003"
+    assert problem.message == "dataset 'Converted GL' is registered by project 'conversion' (id p1)"
+    assert problem.location.field == "operations[1].arguments.register_as_dataset"
+    # A snapshot that was made before meets it when it registers.
+    with pytest.raises(RuntimeProviderError, match="is registered by project 'conversion'"):
+        publish(registry, resolve(*elsewhere, period="2026-02"))
+    # A newer version of the project that has registered it may.
+    assert resolve(RESOLVER, write_project().replace("version: 1", "version: 2"), registry=registry)
 
 
 def test_registered_dataset_rolls_months_up_to_a_quarter() -> None:

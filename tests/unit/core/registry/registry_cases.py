@@ -209,7 +209,6 @@ class RegistryCases:
                 (old, narrow, wider),
                 (newest, narrow, narrow),
                 (new, wider, narrow),
-                (make_start("d", project="other"), wider, wider),
             ],
             1,
         ):
@@ -219,6 +218,13 @@ class RegistryCases:
             assert found is not None
             assert found.definition == {**whole, "version": version}
             assert [item.definition for item in found.slices] == [{**own, "version": version}]
+
+    def test_dataset_that_another_project_has_registered_is_refused(self, registry: Registry) -> None:
+        registry.finish_attempt(begin(registry, make_start("a")), [make_write()], {})
+        other = begin(registry, make_start("b", project="other"))
+        with pytest.raises(DefinitionError, match=r"CATALOG_003: dataset 'DS' is registered by project 'fx'"):
+            registry.finish_attempt(other, [make_write("file:/s/other")], {})
+        assert [found.version for found in registry.list_versions("DS")] == [1]
 
     def test_locking_revokes_the_attempt_under_way_for_good(self, registry: Registry) -> None:
         attempt = begin(registry, make_start("a"))
