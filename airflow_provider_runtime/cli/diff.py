@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -140,7 +141,7 @@ def stage_and_compare(
     snapshot = build_snapshot(loaded, project, period, options, registry=registry, read_credential=read_credential)
     check_key(snapshot, request)
     runs = registry.list_runs(project=snapshot.project.id, period=snapshot.period.identifier)
-    staged = next((run for run in runs if run.status == "staged"), None)
+    staged = next((run for run in runs if run.is_waiting(datetime.now(UTC))), None)
     if staged is not None:
         message = f"run {staged.run_id} is staged for {period} and waits for a decision"
         hint = f"compare it: airflow-runtime diff {staged.run_id}; or publish or discard it first"

@@ -201,7 +201,7 @@ def _describe_latest(run: RunRecord) -> LatestRun:
 
 
 def _describe_waiting(registry: Registry, run: RunRecord, snapshots: RunSnapshots) -> Waiting | None:
-    if run.status != "staged" or run.staged_until is None:
+    if not run.is_waiting(datetime.now(UTC)):
         return None
     snapshot = snapshots.find(run)
     settings = snapshot.plan.settings.publication if snapshot is not None else None

@@ -251,7 +251,8 @@ def _record_abandoned(store: Store, lease: LeaseRow, now: int) -> None:
     run = store.find_run(lease.snapshot_sha256)
     if run is not None and run.status == "running" and run.token == lease.token:
         error = {"code": "RUN_002", "message": "its process ended without a report; another run took its place"}
-        store.put_run(replace(run, status="failed", finished_at=to_datetime(now), error=error))
+        ended = replace(run, status="failed", finished_at=to_datetime(now), staged_until=None, error=error)
+        store.put_run(ended)
 
 
 def lengthen_lease(lease: LeaseRow, now: int, lease_seconds: float) -> LeaseRow:

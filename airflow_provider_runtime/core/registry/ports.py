@@ -82,6 +82,10 @@ class RunRecord:
     basis: Mapping[str, Any] | None = None
     """What decides its rows beside definitions and data; of a run of an older package None."""
 
+    def is_waiting(self, now: datetime) -> bool:
+        """Tell whether what it has staged waits for a decision, and is still kept."""
+        return self.status == "staged" and self.staged_until is not None and self.staged_until >= now
+
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
@@ -370,6 +374,9 @@ class Registry(Protocol):
 
     def is_published(self, project_id: str, period: str) -> bool:
         """Tell whether a run of the project has succeeded for the period."""
+
+    def is_at_work(self, run: RunRecord) -> bool:
+        """Tell whether the process of a run that began holds its lease: one that died without a word does not."""
 
     def get_period(self, calendar: str, period: str) -> PeriodRecord:
         """Return the status of a period; open when nobody has set it."""

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from airflow_provider_runtime.core.errors import PeriodError, Problem, RuntimeProviderError
 from airflow_provider_runtime.core.model.period import PeriodStatus
 from airflow_provider_runtime.core.registry import attempts, decisions, slices
+from airflow_provider_runtime.core.registry.leases import is_alive
 from airflow_provider_runtime.core.registry.ports import (
     KEEP_SECONDS,
     LEASE_SECONDS,
@@ -139,6 +140,15 @@ class TransactionalRegistry:
     def is_published(self, project_id: str, period: str) -> bool:
         """Tell whether a run of the project has succeeded for the period."""
         return self._read(lambda store: store.is_published(project_id, period))
+
+    def is_at_work(self, run: RunRecord) -> bool:
+        """Tell whether the process of a run that began holds its lease."""
+
+        def look(store: Store) -> bool:
+            lease = store.find_lease(run.project_id, run.period)
+            return lease is not None and lease.token == run.token and is_alive(lease, store.now_millis())
+
+        return run.status == "running" and self._read(look)
 
     def get_period(self, calendar: str, period: str) -> PeriodRecord:
         """Return the status of a period; open when nobody has set it."""

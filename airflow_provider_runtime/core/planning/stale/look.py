@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import UTC, date, datetime
 from functools import cached_property
 
 from airflow_provider_runtime.core.calendar.run_period import StatusReader, find_strictest
@@ -34,9 +34,6 @@ from airflow_provider_runtime.core.planning.stale.sources import Fingerprint, So
 from airflow_provider_runtime.core.registry.ports import PeriodRecord, Registry, RunRecord
 from spark_jobs.contract.plan import UsedDefinition
 from spark_jobs.contract.snapshot import Snapshot
-
-_STATES: dict[str, State] = {"running": "running", "staged": "staged", "failed": "failed", "revoked": "failed"}
-"""The states that the latest run alone decides."""
 
 
 @dataclass
@@ -151,10 +148,10 @@ class Look:
         if published is not None:
             reasons = tuple(self._list_reasons(project, period, published, sources, depends_on))
         status = find_strictest(project.index, period, self._statuses).status
-        state = _find_state(latest, published, reasons)
+        state = self._find_state(latest, published, reasons)
         basis = [
             project.definition.digest,
-            None if latest is None else [latest.snapshot_sha256, latest.status, latest.attempt],
+            None if latest is None else [latest.snapshot_sha256, state, latest.attempt],
             None if published is None else [published.snapshot_sha256, str(published.published_at)],
             [(table.key, table.pin.version, sources[table.key]) for table in project.tables],
             (period.start_date, period.end_date),
@@ -164,6 +161,17 @@ class Look:
         unknown = () if published is None else tuple(_list_unknown(project, sources))
         has_begun = period.start_date <= self.scope.today
         self._entries[work] = Entry(work, state, status, reasons, depends_on, unknown, has_begun, _hash(basis))
+
+    def _find_state(self, latest: RunRecord | None, published: RunRecord | None, reasons: Sequence[Reason]) -> State:
+        if latest is not None and latest.status == "running":
+            return "running" if self.registry.is_at_work(latest) else "failed"
+        if latest is not None and latest.is_waiting(datetime.now(UTC)):
+            return "staged"
+        if latest is not None and latest.status in ("failed", "revoked"):
+            return "failed"
+        if published is None:
+            return "missing"
+        return "stale" if reasons else "fresh"
 
     @cached_property
     def _sources(self) -> SourceFinder:
@@ -319,14 +327,6 @@ def read_project(snapshot: Snapshot) -> Definition[Project] | None:
 def _list_unknown(project: ComparedProject, sources: Mapping[tuple[str, str], Source]) -> Iterator[str]:
     names = {table.key: table.use.dataset.model.name for table in project.tables}
     return (name for key, name in names.items() if sources[key].fingerprint is None)
-
-
-def _find_state(latest: RunRecord | None, published: RunRecord | None, reasons: Sequence[Reason]) -> State:
-    if latest is not None and latest.status in _STATES:
-        return _STATES[latest.status]
-    if published is None:
-        return "missing"
-    return "stale" if reasons else "fresh"
 
 
 def _hash(value: object) -> str:

@@ -194,3 +194,16 @@ def test_file_that_cannot_be_read_is_told_where_everything_is_planned(books: Boo
     with pytest.raises(RuntimeProviderError, match=r"CATALOG_001"):
         books.plan()
     assert books.states(project="names")
+
+
+def test_staged_run_waits_as_long_as_its_rows_are_kept(books: Books) -> None:
+    for keep_seconds, state in ((60.0, "staged"), (-1.0, "fresh")):
+        attempt = books.begin("close", "2026-02")
+        books.registry.stage_attempt(attempt, {}, keep_seconds=keep_seconds)
+        assert books.states()["close", "2026-02"] == state
+
+
+def test_run_whose_process_died_without_a_word_has_failed(books: Books) -> None:
+    for period, lease_seconds, state in (("2026-02", 60.0, "running"), ("2026-03", -1.0, "failed")):
+        books.begin("close", period, lease_seconds=lease_seconds)
+        assert books.states()["close", period] == state
