@@ -55,13 +55,13 @@ def test_yaml_snippet_is_valid(text: str, tmp_path: Path) -> None:
 
 
 def _complete(text: str) -> str:
-    """Return a fragment of a project (operations, checks, or the airflow block) as a whole document."""
+    """Return a fragment of a project (operations, checks, or the airflow or publication block) as a whole document."""
     head = "project:\n  id: p\n  name: p\n  version: 1\n  input_dataset_id: d\n"
     lines = text.splitlines()
     if lines[0].startswith("checks:"):
         indented = "".join(f"  {line}\n" for line in lines)
         body = "  operations: [{seq: 1, name: n, type: delete, arguments: {}}]\n" + indented
-    elif lines[0].strip().startswith("airflow:"):
+    elif lines[0].strip().startswith(("airflow:", "publication:")):
         body = "  operations: [{seq: 1, name: n, type: delete, arguments: {}}]\n" + text
     else:
         indent = len(lines[0]) - len(lines[0].lstrip())
