@@ -11,6 +11,7 @@ from airflow_provider_runtime.cli.check_table import TITLES, make_row
 from airflow_provider_runtime.cli.options import (
     catalog_option,
     format_option,
+    period_option,
     print_json,
     project_option,
     registry_option,
@@ -28,7 +29,7 @@ from airflow_provider_runtime.core.suggest import suggest
 @catalog_option
 @registry_option()
 @project_option(required=True)
-@click.option("--period", metavar="X", help="Only this period.")
+@period_option("Only this period.")
 @click.option("--override", metavar="NAME", help="Let this failing check pass, for runs resolved from now on.")
 @click.option("--withdraw", metavar="NAME", help="End that.")
 @click.option("--reason", metavar="TEXT", help="Why; asked for with --override.")

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from airflow_provider_runtime.cli.completion import complete_staged_runs
 from airflow_provider_runtime.cli.options import (
     catalog_option,
     format_option,
+    period_option,
     print_json,
     project_option,
     registry_option,
@@ -28,10 +30,10 @@ DIFFERS = 3
 
 
 @click.command("diff")
-@click.argument("run_id", required=False)
+@click.argument("run_id", required=False, shell_complete=complete_staged_runs)
 @catalog_option
 @project_option()
-@click.option("--period", metavar="X", help="The period.")
+@period_option("The period.")
 @registry_option()
 @click.option("--key", metavar="COLUMN,…", help="Columns that say which row is which. [default: the outputs' keys]")
 @click.option("--rows", type=click.IntRange(0, 1000), default=10, show_default=True, help="Sample rows of each output.")

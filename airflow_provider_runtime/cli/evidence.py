@@ -9,6 +9,7 @@ import click
 from airflow_provider_runtime.cli.options import (
     catalog_option,
     format_option,
+    period_option,
     print_json,
     project_option,
     registry_option,
@@ -19,7 +20,7 @@ from airflow_provider_runtime.cli.registries import choose_registry
 @click.command("evidence")
 @catalog_option
 @project_option(required=True)
-@click.option("--period", metavar="X", required=True, help="The period.")
+@period_option("The period.", required=True)
 @registry_option()
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write it to this HTML file.")
 @format_option("html", "json")

@@ -6,13 +6,19 @@ from pathlib import Path
 
 import click
 
-from airflow_provider_runtime.cli.options import catalog_option, format_option, print_json, project_option
+from airflow_provider_runtime.cli.options import (
+    catalog_option,
+    format_option,
+    period_option,
+    print_json,
+    project_option,
+)
 
 
 @click.command("explain")
 @catalog_option
 @project_option(required=True)
-@click.option("--period", metavar="X", help="Period whose run is explained: TODAY() and NOW() are the day after it.")
+@period_option("Period whose run is explained: TODAY() and NOW() are the day after it.")
 @format_option("text", "json", "mermaid")
 def command(catalog: Path, project: str, period: str | None, output_format: str) -> None:
     """Show each operation's Spark SQL, the schema after it with types, and column lineage.

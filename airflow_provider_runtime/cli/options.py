@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
+from airflow_provider_runtime.cli.completion import complete_periods, complete_projects
 from airflow_provider_runtime.cli.parameters import RegistryUrl, Setting
 from airflow_provider_runtime.core.errors import Problem
 
@@ -31,7 +32,14 @@ def catalog_option(function: Function) -> Function:
 
 def project_option(*, required: bool = False) -> Callable[[Function], Function]:
     """Add --project, an id or a name."""
-    return click.option("--project", metavar="P", required=required, help="Id or name of a project.")
+    return click.option(
+        "--project", metavar="P", required=required, shell_complete=complete_projects, help="Id or name of a project."
+    )
+
+
+def period_option(text: str, *, metavar: str = "X", required: bool = False) -> Callable[[Function], Function]:
+    """Add --period, a period of the project or, as X..Y, several."""
+    return click.option("--period", metavar=metavar, required=required, shell_complete=complete_periods, help=text)
 
 
 def registry_option(*, shown: str = ".runtime/registry.db beside the catalog") -> Callable[[Function], Function]:

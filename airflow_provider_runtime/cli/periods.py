@@ -170,6 +170,14 @@ def _print(periods: list[_Shown], output_format: str) -> None:
     rows = [(period, r.status, holder, r.who, r.changed_at, r.reason) for period, r, holder in held]
     titles = ("period", "status", "of", "who", "when (UTC)", "why")
     print_table(titles, rows, empty="every period is open", optional=("of",))
+    changes = sorted(
+        ((change.at, shown.own.period, change) for shown in periods for change in shown.own.history),
+        key=lambda entry: entry[:2],
+    )
+    if len(changes) > len({period for _, period, _ in changes}):
+        click.echo("\nall changes:")
+        history = [(at, period, found.previous, found.status, found.who, found.reason) for at, period, found in changes]
+        print_table(("when (UTC)", "period", "from", "to", "who", "why"), history, empty="")
 
 
 def _describe(own: PeriodRecord, record: PeriodRecord, holder: str) -> dict[str, object]:

@@ -12,6 +12,7 @@ import click
 from airflow_provider_runtime.cli.options import (
     catalog_option,
     format_option,
+    period_option,
     print_json,
     project_option,
     registry_option,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 @click.command("plan")
 @catalog_option
 @project_option()
-@click.option("--period", metavar="X[..Y]", help="A period, or the first and the last of several. [default: all due]")
+@period_option("A period, or the first and the last of several. [default: all due]", metavar="X[..Y]")
 @registry_option()
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the plan as JSON to this file.")
 @format_option("text", "json")

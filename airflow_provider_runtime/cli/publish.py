@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from airflow_provider_runtime.cli.completion import complete_staged_runs
 from airflow_provider_runtime.cli.options import catalog_option, registry_option, spark_options
 from airflow_provider_runtime.cli.run import prepare_report, print_progress, start_session, write_report
 
 
 @click.command("publish")
-@click.argument("run_id")
+@click.argument("run_id", shell_complete=complete_staged_runs)
 @catalog_option
 @registry_option()
 @click.option("--comment", metavar="TEXT", default="", help="Why; asked for where the project needs an approval.")

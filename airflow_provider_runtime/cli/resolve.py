@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from airflow_provider_runtime.cli.credentials import read_credential, read_properties
-from airflow_provider_runtime.cli.options import catalog_option, project_option, registry_option
+from airflow_provider_runtime.cli.options import catalog_option, period_option, project_option, registry_option
 from airflow_provider_runtime.cli.parameters import Day, Moment
 from airflow_provider_runtime.cli.registries import SLICES, choose_registry
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.command("resolve")
 @catalog_option
 @project_option(required=True)
-@click.option("--period", metavar="X", required=True, help="Identifier of a period of the project's level.")
+@period_option("Identifier of a period of the project's level.", required=True)
 @click.option("--as-of", type=Day(), help="Day that bitemporal tables are read as of. [default: period start]")
 @registry_option()
 @click.option("--timestamp", type=Moment(), help="The run's moment: TODAY() and NOW(). [default: now]")

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 import click
 
 from airflow_provider_runtime.cli.credentials import read_credential, read_properties
-from airflow_provider_runtime.cli.options import catalog_option, project_option, registry_option, spark_options
+from airflow_provider_runtime.cli.options import (
+    catalog_option,
+    period_option,
+    project_option,
+    registry_option,
+    spark_options,
+)
 from airflow_provider_runtime.cli.parameters import Day, Moment
 from airflow_provider_runtime.cli.registries import SLICES, SNAPSHOTS, choose_registry, require_catalog
 
@@ -45,7 +51,7 @@ class RunRequest:
 @click.command("run")
 @catalog_option
 @project_option()
-@click.option("--period", metavar="X[..Y]", help="A period, or the first and the last of several.")
+@period_option("A period, or the first and the last of several.", metavar="X[..Y]")
 @click.option("--as-of", type=Day(), help="Day for which bitemporal tables are read. [default: the period's start]")
 @click.option("--timestamp", type=Moment(), help="Timestamp of the run. [default: now]")
 @registry_option()
@@ -171,6 +177,9 @@ def command(
     finally:
         runner.stop()
         opened.close()
+    from airflow_provider_runtime.cli.run_summary import print_ends
+
+    print_ends(results)
     several = plan is not None or (period is not None and ".." in period)
     if report is not None:
         write_report(report, [result.report for result in results], several=several)

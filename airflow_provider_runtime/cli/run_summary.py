@@ -56,6 +56,31 @@ def print_result(result: RunResult, catalog: Path | None) -> None:
         click.echo(f"nothing is published yet: `airflow-runtime publish {run_id}`, or `discard`")
 
 
+def print_ends(results: Sequence[RunResult]) -> None:
+    """Print how each of several runs has ended, when there are several."""
+    if len(results) < 2:
+        return
+    rows = []
+    for result in results:
+        report = result.report
+        written = sum(output["rows"] for output in report["outputs"])
+        problem = result.problems[0] if result.problems else None
+        rows.append(
+            (
+                result.snapshot.project.name if result.snapshot is not None else "",
+                result.period,
+                report["status"],
+                "" if problem is not None else written,
+                report["timings"].get("total_seconds", ""),
+                "" if problem is None else f"{problem.code} {problem.message}",
+            )
+        )
+    failed = sum(not result.succeeded for result in results)
+    click.echo()
+    print_table(("project", "period", "status", "rows written", "seconds", "error"), rows, empty="")
+    click.echo(f"{len(results) - failed} of {len(results)} succeeded" + (f", {failed} failed" if failed else ""))
+
+
 def _tell_published(result: RunResult) -> str:
     if not result.cut_short:
         return ", nothing was published"

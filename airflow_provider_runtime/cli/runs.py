@@ -8,7 +8,14 @@ from pathlib import Path
 
 import click
 
-from airflow_provider_runtime.cli.options import catalog_option, format_option, print_json, registry_option
+from airflow_provider_runtime.cli.options import (
+    catalog_option,
+    format_option,
+    period_option,
+    print_json,
+    project_option,
+    registry_option,
+)
 from airflow_provider_runtime.cli.people import find_user
 from airflow_provider_runtime.cli.registries import choose_registry
 from airflow_provider_runtime.cli.tables import print_table
@@ -21,8 +28,8 @@ PUBLICATION_TITLES = ("number", "published (UTC)", "run", "rows", "totals")
 @click.command("runs")
 @catalog_option
 @registry_option()
-@click.option("--project", metavar="P", help="Only runs of this project (id or name).")
-@click.option("--period", metavar="X", help="Only runs for this period.")
+@project_option()
+@period_option("Only runs for this period.")
 @click.option(
     "--release",
     nargs=2,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +18,12 @@ from airflow_provider_runtime.cli.options import (
 from airflow_provider_runtime.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from airflow_provider_runtime.core.planning.stale.plan import Entry
     from airflow_provider_runtime.core.registry.ports import Registry, RunRecord
 
-TITLES = ("project", "period", "state", "status", "published (UTC)", "rows", "why")
+TITLES = ("project", "period", "state", "status", "published (UTC)", "rows", "why", "totals")
 
 
 @click.command("status")
@@ -32,7 +33,7 @@ TITLES = ("project", "period", "state", "status", "published (UTC)", "rows", "wh
 @click.option("--last", type=click.IntRange(min=1), default=3, show_default=True, help="Periods of each project.")
 @format_option("text", "json")
 def command(catalog: Path, project: str | None, registry: str | None, last: int, output_format: str) -> None:
-    """Show the last periods of each project: their state, when they were published, and how many rows.
+    """Show the last periods of each project: their state and why, when they were published, rows and control totals.
 
     \b
     Example:
@@ -52,7 +53,11 @@ def command(catalog: Path, project: str | None, registry: str | None, last: int,
     if output_format == "json":
         print_json(rows)
         return
-    print_table(TITLES, [tuple(row.values()) for row in rows], empty="no periods are due", optional=("why", "status"))
+    shown = [(*list(row.values())[:-1], _write_totals(row["totals"])) for row in rows]
+    print_table(TITLES, shown, empty="no periods are due", optional=("totals", "why", "status"))
+    if rows:
+        states = Counter(row["state"] for row in rows)
+        click.echo("\n" + ", ".join(f"{count} {state}" for state, count in states.items()))
 
 
 def _choose_last(entries: Iterable[Entry], last: int) -> list[Entry]:
@@ -76,6 +81,7 @@ def _describe(entry: Entry, registry: Registry) -> dict[str, Any]:
         "published": _format(published),
         "rows": sum(output["rows"] for output in outputs) if published is not None else None,
         "why": "; ".join(_list_reasons(entry)),
+        "totals": _find_totals(published),
     }
 
 
@@ -83,6 +89,17 @@ def _list_reasons(entry: Entry) -> Iterator[str]:
     yield from dict.fromkeys(reason.kind for reason in entry.reasons)
     if entry.held_back is not None:
         yield f"{entry.held_back}: not run"
+
+
+def _find_totals(run: RunRecord | None) -> dict[str, str]:
+    """Return the values that checks of a publication have recorded, those of groups left out."""
+    checks = ((run.report or {}).get("checks") or ()) if run is not None else ()
+    values = {check["name"]: check["value"] for check in checks if check["kind"] == "value"}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _write_totals(totals: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in totals.items())
 
 
 def _format(run: RunRecord | None) -> str | None:

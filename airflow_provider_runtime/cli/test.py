@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,14 +16,18 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from airflow_provider_runtime.scenarios.loading import LoadedScenario
+    from airflow_provider_runtime.scenarios.runner import ScenarioResult, ScenarioRunner
 
 
 @click.command("test")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True), metavar="PATH…")
 @format_option("text", "json", "junit")
 @click.option("--select", metavar="NAME", help="Run only scenarios whose name contains this.")
+@click.option("--watch", is_flag=True, help="Keep Spark, and run again what a saved file concerns, until Ctrl-C.")
 @click.pass_context
-def command(context: click.Context, paths: tuple[Path, ...], output_format: str, select: str | None) -> None:
+def command(
+    context: click.Context, paths: tuple[Path, ...], output_format: str, select: str | None, watch: bool
+) -> None:
     """Run the scenarios in files and folders, all in one Spark session.
 
     \b
@@ -29,6 +35,7 @@ def command(context: click.Context, paths: tuple[Path, ...], output_format: str,
       airflow-runtime test scenarios
       airflow-runtime test scenarios/fx.yaml --select "January"
       airflow-runtime test scenarios --format junit > report.xml
+      airflow-runtime test scenarios --watch
     """
     from airflow_provider_runtime.cli.main import wants_color
     from airflow_provider_runtime.scenarios.loading import load_scenarios
@@ -38,6 +45,11 @@ def command(context: click.Context, paths: tuple[Path, ...], output_format: str,
     scenarios = choose_scenarios(load_scenarios(paths), select)
     color = wants_color(sys.stdout)
     runner = ScenarioRunner(_start_spark)
+    if watch:
+        if output_format != "text":
+            raise click.UsageError("--watch shows text; leave --format out")
+        watch_scenarios(paths, select, runner, color=color)
+        return
     results = []
     for scenario in scenarios:
         results.append(runner.run(scenario))
@@ -52,6 +64,31 @@ def command(context: click.Context, paths: tuple[Path, ...], output_format: str,
         seconds = sum(result.seconds for result in results)
         click.echo(f"{len(results) - failed} passed, {failed} failed in {seconds:.1f} s")
     context.exit(1 if failed else 0)
+
+
+def watch_scenarios(
+    paths: tuple[Path, ...],
+    select: str | None,
+    runner: ScenarioRunner,
+    *,
+    color: bool,
+    goes_on: Callable[[], bool] = lambda: True,
+) -> None:
+    """Run all scenarios, and again what a saved file concerns; Ctrl-C ends it."""
+    from airflow_provider_runtime.scenarios.reporting import render_result
+    from airflow_provider_runtime.scenarios.watching import Watch, watch
+
+    def show(results: list[ScenarioResult]) -> None:
+        for result in results:
+            click.echo(render_result(result, color), color=True)
+        failed = sum(result.status != "passed" for result in results)
+        seconds = sum(result.seconds for result in results)
+        told = f"{len(results) - failed} passed, {failed} failed in {seconds:.1f} s"
+        if not results:
+            told = "what was saved concerns no scenario"
+        click.echo(f"{datetime.now().astimezone():%H:%M:%S} {told}; waiting for a file to be saved, Ctrl-C ends this")
+
+    watch(Watch(paths, select, runner), show, goes_on=goes_on)
 
 
 def choose_scenarios(scenarios: list[LoadedScenario], select: str | None) -> list[LoadedScenario]:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from airflow_provider_runtime.cli.completion import complete_runs
 from airflow_provider_runtime.cli.options import (
     catalog_option,
     format_option,
+    period_option,
     print_json,
     project_option,
     registry_option,
@@ -28,8 +30,14 @@ if TYPE_CHECKING:
 @click.command("why")
 @catalog_option
 @project_option(required=True)
-@click.option("--period", metavar="X", required=True, help="The period.")
-@click.option("--run", "run_id", metavar="RUN_ID", help="An older or a staged run. [default: what is published]")
+@period_option("The period.", required=True)
+@click.option(
+    "--run",
+    "run_id",
+    metavar="RUN_ID",
+    shell_complete=complete_runs,
+    help="An older or a staged run. [default: what is published]",
+)
 @click.option("--output", "output", metavar="SEQ", type=int, help="Only rows that this output picks.")
 @click.option("--where", metavar="EXPR", help="The rows: a condition over the columns of the working dataset.")
 @click.option("--row-id", metavar="ID", help="The row: its _row_id.")

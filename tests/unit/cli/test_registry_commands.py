@@ -176,3 +176,12 @@ def test_runs_of_a_period_tell_its_publications_with_their_totals(url: str) -> N
     assert [found["number"] for run in (first, latest) for found in run["publications"]] == [1, 2]
     assert first["publications"][0]["outputs"] == [{"seq": 20, "destination": "out/close", "rows": 3}]
     assert first["publications"][0]["totals"] == [{"output": 20, "name": "total usd", "value": "12.50"}]
+
+
+def test_periods_show_all_changes_with_who_when_and_why(url: str) -> None:
+    assert change(url, "--close", "2026-01") is None
+    assert "all changes" not in CliRunner().invoke(periods, ["--registry", url]).stdout
+    assert change(url, "--reopen", "2026-01") is None
+    told = CliRunner().invoke(periods, ["--registry", url]).stdout.partition("all changes:\n")[2].splitlines()
+    assert told[0].split("  ")[0] == "when (UTC)"
+    assert [line.split()[2:5] for line in told[1:]] == [["2026-01", "open", "closed"], ["2026-01", "closed", "open"]]

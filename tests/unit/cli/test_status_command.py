@@ -36,6 +36,14 @@ def test_only_as_many_periods_as_asked_for(books: Books) -> None:
     assert result.output.count("close") == 1
 
 
+def test_control_totals_and_counts_of_states_are_told(books: Books) -> None:
+    result = invoke("status", "--catalog", books.root / "catalog", "--last", "20", "--format", "json")
+    published = [row for row in json.loads(result.output) if row["published"]]
+    assert all(isinstance(row["totals"], dict) for row in published)
+    told = invoke("status", "--catalog", books.root / "catalog", "--last", "1", "--project", "close").output
+    assert told.splitlines()[-1].startswith("1 ")
+
+
 def test_nothing_known_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "catalog").mkdir()
     monkeypatch.setattr(registries.RegistryChoice, "open_to_read", lambda *_, **__: MemoryRegistry())
