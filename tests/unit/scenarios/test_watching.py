@@ -24,7 +24,10 @@ project:
   version: 1
   input_dataset_id: {name}
   operations:
-    - {{seq: 10, name: double, type: update, arguments: {{assignments: [{{column: amount, expression: amount * {factor}}}]}}}}
+    - seq: 10
+      name: double
+      type: update
+      arguments: {{assignments: [{{column: amount, expression: amount * {factor}}}]}}
     - {{seq: 20, name: out, type: output, arguments: {{destination: {{type: parquet, path: out}}}}}}
 """
 SCENARIO = """
