@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_runtime.cli.run_summary import print_slowest
+from airflow_provider_runtime.cli.local_run import RunResult
+from airflow_provider_runtime.cli.run_summary import print_ends, print_slowest
+from airflow_provider_runtime.core.errors import Problem
 
 
 def operation(seq: int, seconds: float, computed_with: int | None) -> dict[str, object]:
@@ -24,3 +26,21 @@ def test_five_most_expensive_steps_name_what_they_computed_on_the_way(capsys: py
         "computing what no output reads  0.3",
         "operation 20 step 20            0.2",
     ]
+
+
+def test_several_runs_end_with_a_table_of_them(capsys: pytest.CaptureFixture[str]) -> None:
+    report = {"status": "succeeded", "outputs": [{"rows": 6}, {"rows": 3}], "timings": {"total_seconds": 1.5}}
+    good = RunResult("2026-01", report)
+    missing = Problem("DATA_001", "no data at 2026-02.csv")
+    bad = RunResult("2026-02", {"status": "failed", "outputs": [], "timings": {}}, problems=(missing,))
+
+    print_ends([good])
+    assert capsys.readouterr().out == ""
+
+    print_ends([good, bad])
+    told = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in told[2:4]] == [
+        ["2026-01", "succeeded", "9", "1.5"],
+        ["2026-02", "failed", "DATA_001", "no", "data", "at", "2026-02.csv"],
+    ]
+    assert told[-1] == "1 of 2 succeeded, 1 failed"
