@@ -25,6 +25,7 @@ from airflow_provider_runtime.core.planning.stale.making import make_plan
 from airflow_provider_runtime.core.planning.stale.past import PastRuns, collect_past_runs
 from airflow_provider_runtime.core.planning.stale.plan import Entry, Plan, Scope
 from airflow_provider_runtime.core.registry.ports import PeriodRecord, Registry, RunRecord
+from airflow_provider_runtime.hooks.credentials import read_properties
 from airflow_provider_runtime.hooks.runtime import RuntimeHook
 
 _catalogs = CatalogCache()
@@ -173,7 +174,7 @@ def _take_sights(
     snapshots = RunSnapshots(storage=RuntimeHook(conn_id).storage)
 
     def take(scope: Scope) -> Sight:
-        return Sight(loaded, make_plan(loaded, registry, scope, snapshots, past), past, statuses)
+        return Sight(loaded, make_plan(loaded, registry, scope, snapshots, past, read_properties), past, statuses)
 
     try:
         return dict.fromkeys(names, take(Scope()))

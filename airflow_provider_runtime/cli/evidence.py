@@ -33,6 +33,7 @@ def command(
     Example:
       airflow-runtime evidence --project fx-conversion --period 2026-01 --output evidence.html
     """
+    from airflow_provider_runtime.cli.credentials import read_properties
     from airflow_provider_runtime.core.catalog.loader import load_catalog
     from airflow_provider_runtime.core.evidence.gather import gather_evidence
     from airflow_provider_runtime.core.evidence.page import render_page
@@ -45,7 +46,7 @@ def command(
         loaded = load_catalog(catalog)
         work, model = find_work(loaded, project, period)
         # All projects, so that it tells what depends on the period.
-        plan = make_plan(loaded, opened, Scope(), snapshots)
+        plan = make_plan(loaded, opened, Scope(), snapshots, read_properties=read_properties)
         evidence = gather_evidence(opened, plan, work, model.calendar, model.level, snapshots)
     finally:
         opened.close()

@@ -48,13 +48,14 @@ def command(
       airflow-runtime plan --project fx-conversion --period 2026-01..2026-06
       airflow-runtime plan --output plan.json && airflow-runtime run --plan plan.json
     """
+    from airflow_provider_runtime.cli.credentials import read_properties
     from airflow_provider_runtime.core.planning.stale.making import make_plan
     from airflow_provider_runtime.core.planning.stale.plan import Scope
 
     choice = choose_registry(registry, catalog)
     opened = choice.open_to_read()
     try:
-        found = make_plan(catalog, opened, Scope(project, period), choice.snapshots)
+        found = make_plan(catalog, opened, Scope(project, period), choice.snapshots, read_properties=read_properties)
     finally:
         opened.close()
     if output is not None:

@@ -23,9 +23,10 @@ def run_plan(
     path: Path, catalog: Path, registry: Registry, snapshots: RunSnapshots, run_one: RunOne, *, keep_going: bool
 ) -> list[RunResult]:
     """Run every entry that is to run; what depends on a run that failed is left out."""
+    from airflow_provider_runtime.cli.credentials import read_properties
     from airflow_provider_runtime.core.planning.stale.making import check_plan
 
-    plan = check_plan(_read(path), catalog, registry, snapshots)
+    plan = check_plan(_read(path), catalog, registry, snapshots, read_properties)
     results: list[RunResult] = []
     failed: set[Work] = set()
     left: list[Work] = []

@@ -39,6 +39,7 @@ def command(catalog: Path, project: str | None, registry: str | None, last: int,
     Example:
       airflow-runtime status --last 6
     """
+    from airflow_provider_runtime.cli.credentials import read_properties
     from airflow_provider_runtime.cli.registries import choose_registry
     from airflow_provider_runtime.core.planning.stale.making import make_plan
     from airflow_provider_runtime.core.planning.stale.plan import Scope
@@ -46,7 +47,7 @@ def command(catalog: Path, project: str | None, registry: str | None, last: int,
     choice = choose_registry(registry, catalog)
     opened = choice.open_to_read(quiet=output_format == "json")
     try:
-        entries = make_plan(catalog, opened, Scope(project), choice.snapshots).entries
+        entries = make_plan(catalog, opened, Scope(project), choice.snapshots, read_properties=read_properties).entries
         rows = [_describe(entry, opened) for entry in _choose_last(entries, last)]
     finally:
         opened.close()

@@ -79,6 +79,10 @@ class StagedReport:
     """Names and sizes of the staged files."""
 
 
+UNCOMMITTED = "_uncommitted"
+"""Stands beside files of an output that no table refers to."""
+
+
 @dataclass(frozen=True, slots=True)
 class TableReport:
     """Files that a job has written for a table, which the submitting process commits."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from spark_jobs.contract.addresses import escape_pattern
 from spark_jobs.contract.options import VERIFIED
 from spark_jobs.contract.plan import Temporal
-from spark_jobs.contract.report import OutputReport, StagedReport, TableReport
+from spark_jobs.contract.report import UNCOMMITTED, OutputReport, StagedReport, TableReport
 from spark_jobs.contract.sql import quote_name
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.attempts import make_replaced_error
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from spark_jobs.sinks.attempts import Attempt
 
 PERIOD_COLUMN = "_period"
-UNCOMMITTED = "_uncommitted"
 BY_PERIOD = "rows-of"
 """No column of an output can be called so."""
 
@@ -135,9 +134,10 @@ class TableOutput(Output):
         """Nothing: the submitting process commits the files that the report names."""
 
     def abandon(self) -> None:
-        """Remove the attempt's folder."""
+        """Remove the attempt's folder, unless a commit was tried: a table may refer to it."""
         super().abandon()
-        self._storage.delete(self.staged.uri)
+        if self._storage.exists(join_uri(self.staged.uri, UNCOMMITTED)):
+            self._storage.delete(self.staged.uri)
 
     def make_report(self) -> OutputReport:
         """Return what is to be committed."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from spark_jobs.contract.fingerprints import take_fingerprint
+from spark_jobs.contract.fingerprints import FileState, list_committed, take_fingerprint
 from spark_jobs.contract.plan import name_table
 from spark_jobs.contract.report import SourceReport
 from spark_jobs.contract.sql import quote_name, quote_text
@@ -100,9 +100,17 @@ def report_sources(tables: Iterable[LoadedTable]) -> tuple[SourceReport, ...]:
     for key, places in opened.items():
         known = all(rows.seen_files is not None for rows in places)
         states = {file.state for rows in places for file in rows.seen_files or ()} if known else set()
-        counted = (len(states), sum(state.bytes for state in states), take_fingerprint(states)) if known else ()
+        identities = {state for rows in places for state in _identify(rows)}
+        counted = (len(states), sum(state.bytes for state in states), take_fingerprint(identities)) if known else ()
         reports.append(SourceReport(*key, *counted))
     return tuple(reports)
+
+
+def _identify(rows: RawRows) -> list[FileState]:
+    """Return what tells the files of a location from others."""
+    if rows.location.kind == "table":
+        return list_committed(rows.location)
+    return [file.state for file in rows.seen_files or ()]
 
 
 def refuse_replaced_files(context: SourceContext, loaded: LoadedTable) -> None:

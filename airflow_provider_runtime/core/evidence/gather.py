@@ -128,7 +128,7 @@ def gather_evidence(
         pins=list_pins(snapshot) if snapshot is not None else [],
         sources=_pick(report, "sources"),
         operations=_pick(report, "operations"),
-        outputs=_pick(report, "outputs"),
+        outputs=_list_outputs(report),
         checks=_pick(report, "checks"),
         overrides=[asdict(found) for found in snapshot.overrides] if snapshot is not None else [],
         permissions=_list_permissions(registry, latest, work.period) if latest is not None else [],
@@ -157,6 +157,7 @@ def list_pins(snapshot: Snapshot) -> list[Document]:
         resolver_id=pins.resolver_id,
         resolver_version=pins.resolver_version,
         resolver_source=pins.resolver_source,
+        table_version=pins.table_version,
     )
     used: list[tuple[str, DatasetPin]] = [("input", first)]
     used += [(f"lookup {pin.alias}", pin) for pin in pins.lookup_datasets]
@@ -168,6 +169,7 @@ def list_pins(snapshot: Snapshot) -> list[Document]:
             "used_by": used_by,
             "dataset": names.get(pin.dataset_id, pin.dataset_id),
             "version": pin.dataset_version,
+            "table_version": pin.table_version,
             "resolver": f"{pin.resolver_id} version {pin.resolver_version}",
         }
         for used_by, pin in used
@@ -227,6 +229,13 @@ def _list_permissions(registry: Registry, run: RunRecord, period: str) -> list[D
 def _pick(report: Document, part: str) -> list[Document]:
     """Return the entries of a part of a report, with all keys: reports of older packages have fewer."""
     return [{key: entry.get(key) for key in KEYS[part]} for entry in report.get(part) or ()]
+
+
+def _list_outputs(report: Document) -> list[Document]:
+    """Return the outputs; of an Iceberg or Delta table, with the version that was committed."""
+    versions = [(entry.get("table") or {}).get("version") for entry in report.get("outputs") or ()]
+    listed = zip(_pick(report, "outputs"), versions, strict=True)
+    return [{**output, "table_version": version} for output, version in listed]
 
 
 def _describe_publication(run: RunRecord) -> Document:

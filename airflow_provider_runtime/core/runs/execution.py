@@ -132,7 +132,7 @@ class Execution:
             self.report = report = self._get_tables().note_in(report)
             stage_attempt(self.registry, self.attempt, report, self.keep_seconds)
             return ()
-        if any(output.table is not None for output in report.outputs):
+        if self.attempt.published is None and any(output.table is not None for output in report.outputs):
             check_report(report, self.attempt)
             self.check()
             self.report = report = self._get_tables().commit(report, self.attempt)

@@ -8,7 +8,7 @@ from pathlib import Path
 from airflow_provider_runtime.core.registry.ports import RunRecord
 from spark_jobs.contract.addresses import find_local_path
 from spark_jobs.contract.documents import DocumentError, read_document
-from spark_jobs.contract.report import Report
+from spark_jobs.contract.report import UNCOMMITTED, Report
 
 
 def remove_staged_files(run: RunRecord) -> None:
@@ -23,5 +23,8 @@ def remove_staged_files(run: RunRecord) -> None:
         place = find_local_path(output.staged.uri)
         own = f"{run.token:020d}-{output.staged.nonce}"
         # Only folders of this very attempt: a report is a file that others may have written to.
-        if place is not None and any(name.startswith(own) for name in Path(place).parts[-2:]):
+        if place is None or (output.table is not None and not Path(place, UNCOMMITTED).exists()):
+            # A table may refer to what somebody has tried to commit.
+            continue
+        if any(name.startswith(own) for name in Path(place).parts[-2:]):
             shutil.rmtree(place, ignore_errors=True)

@@ -60,18 +60,11 @@ class TableCommits:
         """Write the versions at which the tables stood into the report of rows that wait for a decision."""
         outputs = tuple(
             replace(found, table=replace(found.table, base=self._bases[found.seq], has_base=True))
-            if found.table is not None and found.seq in self._bases
+            if found.table is not None and not found.table.has_base and found.seq in self._bases
             else found
             for found in report.outputs
         )
         return replace(report, outputs=outputs)
-
-    def discard(self, report: Report, attempt: Attempt) -> None:
-        """Remove what a job has written and nobody will commit."""
-        for found in report.outputs:
-            if found.table is not None:
-                output = self._get_output(found)
-                self._open(output).discard(self._make_request(output, found.table, attempt))
 
     @property
     def _outputs(self) -> dict[int, OutputOperation]:

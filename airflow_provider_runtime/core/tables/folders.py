@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from pyarrow import fs
 
-UNCOMMITTED = "_uncommitted"
+from spark_jobs.contract.report import UNCOMMITTED
+
 _ATTEMPT = re.compile(r"(\d{1,20})-[A-Za-z0-9-]+")
 
 

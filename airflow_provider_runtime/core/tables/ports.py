@@ -114,6 +114,3 @@ class VersionedTable(Protocol):
 
     def commit(self, request: CommitRequest) -> Committed:
         """Let an attempt's files take the place of the rows that they replace, in one step."""
-
-    def discard(self, request: CommitRequest) -> None:
-        """Remove the files of an attempt that was not committed."""

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import fs
 
 from airflow_provider_runtime.core.tables import (
     CommitNote,
@@ -47,14 +48,18 @@ class TableKit:
     format: Literal["iceberg", "delta"]
     root: Path
     name: str = "ledger"
-    catalog_uri: str = field(default="")
+    store: str = ""
+    """Where tables are, if not in the folder."""
+    properties: Mapping[str, str] = field(default_factory=dict)
+    """Of another catalog than a file beside the folder, and of the store."""
 
     @property
     def address(self) -> TableAddress:
+        store = self.store or f"file://{self.root}"
         if self.format == "delta":
-            return TableAddress("delta", f"file://{self.root / self.name}", f"lake/{self.name}")
-        uri = self.catalog_uri or f"sqlite:///{self.root / 'catalog.db'}"
-        properties = {"type": "sql", "uri": uri, "warehouse": f"file://{self.root / 'warehouse'}"}
+            return TableAddress("delta", f"{store}/{self.name}", f"lake/{self.name}", properties=self.properties)
+        own = {"type": "sql", "uri": f"sqlite:///{self.root / 'catalog.db'}", "warehouse": f"{store}/warehouse"}
+        properties = {**own, **self.properties}
         return TableAddress("iceberg", f"finance.{self.name}", f"lake/finance.{self.name}", "lake", properties)
 
     def open(self) -> VersionedTable:
@@ -76,13 +81,14 @@ class TableKit:
         """Write rows where a job would, and return what the submitting process would commit."""
         run = hashlib.sha256(f"{project}/{period}".encode()).hexdigest()[:16]
         folder = f"runtime-{run}/{token:020d}-{secrets.token_hex(4)}-10"
-        path = Path(self.open().find_location().removeprefix("file://")) / folder
-        path.mkdir(parents=True)
-        (path / "_uncommitted").touch()
+        target, path = self._open_files(folder)
+        target.create_dir(path)
+        with target.open_output_stream(f"{path}/_uncommitted"):
+            pass
         schema = pa.schema([(column.name, TYPES[column.type]) for column in columns])
         for number in range(files):
             part = pa.Table.from_pylist(list(rows[number::files]), schema=schema)
-            pq.write_table(part, path / f"part-{number:05d}.parquet")
+            pq.write_table(part, f"{path}/part-{number:05d}.parquet", filesystem=target)
         note = CommitNote(
             project, period, digest, token, 10, folder, (period,) if periods is None else periods, content
         )
@@ -92,6 +98,25 @@ class TableKit:
         """Stage and commit; return the version."""
         return self.open().commit(self.stage(rows, **changes)).version
 
+    def has_folder_of(self, request: CommitRequest) -> bool:
+        files, path = self._open_files(request.note.folder)
+        return any(entry.is_file for entry in files.get_file_info(fs.FileSelector(path, allow_not_found=True)))
+
+    def _open_files(self, folder: str) -> tuple[fs.FileSystem, str]:
+        """Return the file system and the path of an attempt's folder."""
+        location = self.open().find_location()
+        scheme, _, path = location.partition("://")
+        if scheme == "file":
+            return fs.LocalFileSystem(), f"{path}/{folder}"
+        found = {name.removeprefix("s3.").replace("-", "_"): value for name, value in self.properties.items()}
+        known = {name.lower().removeprefix("aws_"): value for name, value in found.items()}
+        s3 = fs.S3FileSystem(
+            access_key=known["access_key_id"],
+            secret_key=known["secret_access_key"],
+            endpoint_override=known.get("endpoint") or known["endpoint_url"],
+        )
+        return s3, f"{path}/{folder}"
+
     def folder_of(self, request: CommitRequest) -> Path:
         return Path(self.open().find_location().removeprefix("file://")) / request.note.folder
 
@@ -100,7 +125,9 @@ class TableKit:
         if self.format == "delta":
             from deltalake import DeltaTable
 
-            table = DeltaTable(str(self.root / self.name), version=int(version) if version else None)
+            uri = self.address.name.removeprefix("file://")
+            options = dict(self.properties) or None
+            table = DeltaTable(uri, version=int(version) if version else None, storage_options=options)
             found = table.to_pyarrow_table()
         else:
             from pyiceberg.catalog import load_catalog

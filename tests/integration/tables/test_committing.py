@@ -77,7 +77,7 @@ def test_columns_that_do_not_fit_are_output_002(kit: TableKit, column: TableColu
     assert caught.value.code == "OUTPUT_002"
     with pytest.raises(RuntimeProviderError, match=said):
         kit.open().commit(request)
-    assert not kit.folder_of(request).exists()
+    assert not kit.has_folder_of(request)
     assert kit.read() == lines("2026-01", "1.00")
 
 
@@ -112,12 +112,12 @@ def test_period_that_others_have_replaced_since_is_theirs(kit: TableKit) -> None
 def test_older_attempt_is_refused_and_its_files_are_removed(kit: TableKit) -> None:
     late = kit.stage(lines("2026-01", "1.00"), token=1)
     kit.publish(lines("2026-01", "2.00"), token=2)
-    assert not kit.folder_of(late).exists()
+    assert not kit.has_folder_of(late)
     late = kit.stage(lines("2026-01", "1.00"), token=1)
     with pytest.raises(RuntimeProviderError, match="attempt 1 was replaced by a newer one 2") as caught:
         kit.open().commit(late)
     assert caught.value.code == "RUN_002"
-    assert not kit.folder_of(late).exists()
+    assert not kit.has_folder_of(late)
     assert kit.read() == lines("2026-01", "2.00")
 
 
@@ -126,7 +126,7 @@ def test_same_rows_of_the_same_snapshot_are_not_committed_twice(kit: TableKit) -
     again = kit.stage(lines("2026-01", "1.00"), token=2, content="c1")
     committed = kit.open().commit(again)
     assert (committed.version, committed.repeated) == (first, True)
-    assert not kit.folder_of(again).exists()
+    assert not kit.has_folder_of(again)
     assert kit.read() == lines("2026-01", "1.00")
     changed = kit.open().commit(kit.stage(lines("2026-01", "5.00"), token=3, content="c2"))
     assert not changed.repeated
@@ -161,7 +161,7 @@ def test_lost_answer_is_found_and_not_repeated(kit: TableKit, monkeypatch: Any, 
     committed = table.commit(request)
     assert (committed.repeated, len(sent)) == ((True, 1) if landed else (False, 2))
     assert kit.read() == lines("2026-01", "2.00")
-    assert kit.folder_of(request).exists()
+    assert kit.has_folder_of(request)
     assert _count_versions(kit) == 2
 
 
@@ -175,7 +175,7 @@ def test_answers_that_stay_lost_are_worth_a_retry(kit: TableKit, monkeypatch: An
     request = kit.stage(lines("2026-01", "2.00"), token=2)
     with pytest.raises(InfrastructureError):
         table.commit(request)
-    assert kit.folder_of(request).exists()
+    assert kit.has_folder_of(request)
     monkeypatch.undo()
     assert not kit.open().commit(request).repeated
 
@@ -281,8 +281,8 @@ def test_committed_files_are_never_removed(kit: TableKit) -> None:
     version = kit.open().commit(first).version
     abandoned = kit.stage(lines("2026-01", "6.00"), token=2)
     kit.publish(lines("2026-01", "2.00"), token=3)
-    assert kit.folder_of(first).exists()
-    assert not kit.folder_of(abandoned).exists()
+    assert kit.has_folder_of(first)
+    assert not kit.has_folder_of(abandoned)
     assert kit.read(version) == lines("2026-01", "1.00")
 
 
@@ -303,7 +303,8 @@ def append_as_stranger(kit: TableKit, rows: list[dict[str, Any]]) -> None:
     if kit.format == "delta":
         from deltalake import write_deltalake
 
-        write_deltalake(str(kit.root / kit.name), data, mode="append")
+        uri, options = kit.address.name.removeprefix("file://"), dict(kit.properties) or None
+        write_deltalake(uri, data, mode="append", storage_options=options)
         return
     from pyiceberg.catalog import load_catalog
 

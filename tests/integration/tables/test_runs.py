@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_provider_runtime.cli.local_run import LocalRunner, RunResult
+from airflow_provider_runtime.cli.local_run import LocalRunner
 from airflow_provider_runtime.core.errors import RuntimeProviderError
 from airflow_provider_runtime.core.planning.snapshot.store import write_snapshot
 from airflow_provider_runtime.core.registry.sql import open_registry
@@ -22,79 +21,10 @@ from spark_jobs.compare.outputs import CompareRequest
 from spark_jobs.contract.comparison import Comparison, OutputComparison
 from spark_jobs.contract.documents import read_document
 from tests.integration.runs.workplace import Workplace, make_output, make_project, make_update
-from tests.integration.tables.kit import LEDGER, TableKit, lines
+from tests.integration.tables.books import TABLE, Books, double_into
+from tests.integration.tables.kit import LEDGER, lines
 
 pytestmark = [pytest.mark.spark, pytest.mark.integration]
-
-DATASOURCE = {
-    "iceberg": {
-        "type": "iceberg",
-        "path_prefix": "../warehouse",
-        "options": {"name": "lake", "uri": "sqlite:///../catalog.db"},
-    },
-    "delta": {"type": "delta", "path_prefix": ".."},
-}
-TABLE = {"iceberg": "finance.{}", "delta": "{}"}
-
-
-@dataclass
-class Books:
-    """A workplace with tables of one format: a ledger that is read, and results that are written."""
-
-    place: Workplace
-    format: Any
-
-    @property
-    def ledger(self) -> TableKit:
-        return TableKit(self.format, self.place.folder)
-
-    @property
-    def results(self) -> TableKit:
-        return TableKit(self.format, self.place.folder, name="results")
-
-    def destination(self, name: str = "results") -> dict[str, str]:
-        return {"datasource_id": "tables", "table": TABLE[self.format].format(name)}
-
-    def define(self, operations: list[dict[str, Any]], **project: Any) -> None:
-        self.place.write_catalog(
-            "project.yaml", make_project("close", operations, input_dataset_id="ledger", **project)
-        )
-
-    def run(self, period: str = "2026-01", **options: Any) -> RunResult:
-        return self.place.run("close", period, **options)
-
-    def read_results(self, version: str | None = None) -> list[tuple[str, str, str]]:
-        return sorted((row["_period"], row["account"], str(row["doubled"])) for row in self.results.read(version))
-
-
-@pytest.fixture(params=["iceberg", "delta"])
-def books(request: Any, tmp_path: Path, spark: SparkSession) -> Iterator[Books]:
-    registry = open_registry(f"sqlite:///{tmp_path}/registry.db")
-    books = Books(Workplace(tmp_path, registry, spark, ""), request.param)
-    table = TABLE[books.format].format("{{table_name}}")
-    strategy = {"type": "table", "datasource_id": "tables", "table": table}
-    columns = [
-        {"name": "account", "type": "string"},
-        {"name": "amount", "type": "decimal", "precision": 18, "scale": 2},
-    ]
-    main = {"name": "ledger", "temporal_mode": "period", "columns": columns}
-    books.place.write_catalog(
-        "tables.yaml",
-        [
-            {"datasource": {"id": "tables", **DATASOURCE[books.format]}},
-            {"resolver": {"id": "tables", "version": 1, "rules": [{"name": "tables", "strategy": strategy}]}},
-            {"dataset": {"id": "ledger", "name": "GL", "version": 1, "resolver_id": "tables", "main_table": main}},
-        ],
-    )
-    yield books
-    registry.close()
-
-
-def double_into(destination: dict[str, str], **arguments: Any) -> list[dict[str, Any]]:
-    written = {"columns": ["account", "doubled", "_period"], **arguments}
-    output = make_output(20, "", **written)
-    output["arguments"]["destination"] = destination
-    return [make_update(10, doubled="amount * 2"), output]
 
 
 def test_period_is_read_from_a_table_and_replaced_in_another_in_one_commit(books: Books) -> None:
@@ -431,5 +361,6 @@ def _stage_and_compare(books: Books, period: str = "2026-01") -> OutputCompariso
     (told,) = read_document(Comparison, (record.report or {})["comparison"]).outputs
     (later,) = runner.compare_staged(snapshot, record, request).outputs
     assert later == told
-    runner.discard(snapshot, record, "tester", "it was made for a comparison")
+    runner.remove_staged(snapshot, record)
+    books.place.registry.discard_staged(record.run_id, who="tester", reason="it was made for a comparison")
     return told

@@ -64,6 +64,14 @@ class ComparedProject:
         return merge_names(output.list_affected(found) for output in self.outputs.values())
 
 
+def group_by_key(tables: Iterable[ComparedTable]) -> dict[tuple[str, str], list[ComparedTable]]:
+    """Return the uses of each table."""
+    found: dict[tuple[str, str], list[ComparedTable]] = {}
+    for table in tables:
+        found.setdefault(table.key, []).append(table)
+    return found
+
+
 def merge_names(groups: Iterable[Sequence[str]]) -> tuple[str, ...]:
     """Return the names of all groups once each, in order."""
     return tuple(dict.fromkeys(name for group in groups for name in group))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from airflow_provider_runtime.core.planning.stale.glob_patterns import expand_pattern
 from airflow_provider_runtime.core.planning.stale.stores import Stores
 from spark_jobs.contract.addresses import find_local_path, is_glob, unescape_pattern
-from spark_jobs.contract.fingerprints import FileState, take_fingerprint
+from spark_jobs.contract.fingerprints import FileState, list_committed, take_fingerprint
 from spark_jobs.contract.plan import Location
 
 Lister = Callable[[str], list[FileState] | None]
@@ -36,7 +36,8 @@ class Fingerprints:
     def list_files(self, location: Location) -> list[FileState] | None:
         """Return the files at a location with size and time, None where they cannot be listed."""
         if location.kind == "table":
-            return _list_pinned(location)
+            # A table that could not be asked for a version has no columns.
+            return list_committed(location) if location.schema else None
         if location.kind != "files":
             return None
         if find_local_path(location.uri) is None:
@@ -54,14 +55,6 @@ def _list_matches(uri: str) -> Iterable[str]:
         for match in glob.iglob(pattern)
         if not _is_hidden(os.path.basename(match))
     )
-
-
-def _list_pinned(location: Location) -> list[FileState] | None:
-    """Return the files of a table's version; None where the table could not be asked for one."""
-    root = find_local_path(location.uri)
-    if root is None or not location.schema:
-        return None
-    return _collect(_walk(os.path.join(root, name)) for name in location.files)
 
 
 def _collect(walks: Iterable[Iterator[FileState]]) -> list[FileState] | None:

@@ -32,6 +32,7 @@ from airflow_provider_runtime.core.planning.stale.plan import Entry, Plan, Reaso
 from airflow_provider_runtime.core.planning.stale.signatures import SourceColumn, sign_outputs
 from airflow_provider_runtime.core.planning.stale.sources import Fingerprint, Source, SourceFinder
 from airflow_provider_runtime.core.registry.ports import PeriodRecord, Registry, RunRecord
+from airflow_provider_runtime.core.tables.addresses import PropertyReader
 from spark_jobs.contract.plan import UsedDefinition
 from spark_jobs.contract.snapshot import Snapshot
 
@@ -46,6 +47,8 @@ class Look:
     fingerprint: Fingerprint
     snapshots: RunSnapshots
     scope: Scope
+    read_properties: PropertyReader | None = None
+    """Returns what the credential of a table's catalog or store stands for."""
     _entries: dict[Work, Entry] = field(default_factory=dict)
     _changed: dict[Work, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     """Columns of registered datasets that a run of the period would change, by dataset."""
@@ -143,7 +146,7 @@ class Look:
         key = (project.id, period.identifier)
         latest, published = self.past.latest.get(key), self.past.published.get(key)
         depends_on = tuple(dict.fromkeys(self._list_dependencies(project, period)))
-        sources = self._sources.find(project, period)
+        sources = self._sources.find(project, period, published)
         reasons: tuple[Reason, ...] = ()
         if published is not None:
             reasons = tuple(self._list_reasons(project, period, published, sources, depends_on))
@@ -175,7 +178,8 @@ class Look:
 
     @cached_property
     def _sources(self) -> SourceFinder:
-        return SourceFinder(self.loaded.catalog, self.fingerprint, self.scope.today)
+        today, snapshots = self.scope.today, self.snapshots
+        return SourceFinder(self.loaded.catalog, self.fingerprint, today, snapshots, self.read_properties)
 
     @cached_property
     def _statuses(self) -> StatusReader:

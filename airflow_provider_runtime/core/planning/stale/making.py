@@ -17,6 +17,7 @@ from airflow_provider_runtime.core.planning.stale.look import Look
 from airflow_provider_runtime.core.planning.stale.past import PastRuns, collect_past_runs
 from airflow_provider_runtime.core.planning.stale.plan import Plan, Scope, Work
 from airflow_provider_runtime.core.registry.ports import Registry
+from airflow_provider_runtime.core.tables.addresses import PropertyReader
 
 RECORDED = RunSnapshots()
 """Snapshots at the addresses that the registry has recorded."""
@@ -28,12 +29,13 @@ def make_plan(
     scope: Scope | None = None,
     snapshots: RunSnapshots = RECORDED,
     past: PastRuns | None = None,
+    read_properties: PropertyReader | None = None,
 ) -> Plan:
     """Return the state of every project and period in scope."""
     scope = scope or Scope()
     loaded = _load(catalog, scope) if isinstance(catalog, Path) else catalog
     past = past or collect_past_runs(registry.list_last_runs())
-    return Look(loaded, registry, past, Fingerprints().take, snapshots, scope).make_plan()
+    return Look(loaded, registry, past, Fingerprints().take, snapshots, scope, read_properties).make_plan()
 
 
 def _load(catalog: Path, scope: Scope) -> LoadResult:
@@ -55,7 +57,11 @@ def find_work(loaded: LoadResult, project: str, period: str) -> tuple[Work, Proj
 
 
 def check_plan(
-    document: Any, catalog: Path | LoadResult, registry: Registry, snapshots: RunSnapshots = RECORDED
+    document: Any,
+    catalog: Path | LoadResult,
+    registry: Registry,
+    snapshots: RunSnapshots = RECORDED,
+    read_properties: PropertyReader | None = None,
 ) -> Plan:
     """Return the plan that a document holds; PLAN_001 when anything has moved since it was made."""
     try:
@@ -66,7 +72,7 @@ def check_plan(
     except (KeyError, TypeError, ValueError):
         hint = "make one with `airflow-runtime plan --output FILE`"
         raise PlanError(Problem("PLAN_001", "this is not a plan", hint)) from None
-    plan = make_plan(catalog, registry, scope, snapshots)
+    plan = make_plan(catalog, registry, scope, snapshots, read_properties=read_properties)
     if plan.plan_id != plan_id:
         raise PlanError(Problem("PLAN_001", _describe_move(document, plan), "make a new plan and look at it again"))
     return plan

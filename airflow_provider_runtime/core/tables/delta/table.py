@@ -64,11 +64,6 @@ class DeltaLakeTable:
         """Replace rows in one version."""
         return commit_files(self, request)
 
-    def discard(self, request: CommitRequest) -> None:
-        """Remove an attempt's files."""
-        with self.explained():
-            self.open_folder(request).remove()
-
     def open_folder(self, request: CommitRequest) -> AttemptFolder:
         """Return an attempt's folder."""
         return AttemptFolder(connection.open_files(self.address), "", request.note.folder)

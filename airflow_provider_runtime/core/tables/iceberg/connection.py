@@ -16,7 +16,7 @@ from airflow_provider_runtime.core.tables.committing import AnswerLostError, Hea
 from airflow_provider_runtime.core.tables.folders import AttemptFolder
 from airflow_provider_runtime.core.tables.ports import TableAddress
 
-_REFUSED = (exceptions.UnauthorizedError, exceptions.ForbiddenError, exceptions.OAuthError, PermissionError)
+REFUSED = (exceptions.UnauthorizedError, exceptions.ForbiddenError, exceptions.OAuthError, PermissionError)
 _WRONG_PROPERTIES = (exceptions.NotInstalledError, exceptions.NoSuchPropertyException, ModuleNotFoundError)
 
 
@@ -31,6 +31,12 @@ def connect(address: TableAddress) -> Catalog:
         raise address.make_error("CATALOG_004", message, hint) from error
 
 
+def explain_refusal(address: TableAddress) -> RuntimeProviderError:
+    """Return the error for somebody who may not do what was asked."""
+    hint = "see the credential and its rights"
+    return address.make_error("CATALOG_004", "the catalog or its store refuses the login", hint)
+
+
 @contextmanager
 def explained(address: TableAddress) -> Iterator[None]:
     """Turn what pyiceberg and its catalogs raise into errors of this package; their texts may hold secrets."""
@@ -40,9 +46,8 @@ def explained(address: TableAddress) -> Iterator[None]:
             yield
     except (RuntimeProviderError, HeadMovedError, AnswerLostError):
         raise
-    except _REFUSED as error:
-        hint = "see the credential and its rights"
-        raise address.make_error("CATALOG_004", "the catalog or its store refuses the login", hint) from error
+    except REFUSED as error:
+        raise explain_refusal(address) from error
     except FileNotFoundError as error:
         hint = "restore it, or resolve again to read the current version"
         raise address.make_error("DATA_001", "a file of the table is gone", hint) from error

@@ -11,7 +11,6 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table, TableProperties, Transaction
 
-from airflow_provider_runtime.core.errors import RuntimeProviderError
 from airflow_provider_runtime.core.tables.addresses import to_job_uri
 from airflow_provider_runtime.core.tables.committing import (
     AnswerLostError,
@@ -24,6 +23,14 @@ from airflow_provider_runtime.core.tables.folders import AttemptFolder
 from airflow_provider_runtime.core.tables.iceberg import connection, pinning, writing
 from airflow_provider_runtime.core.tables.iceberg.history import IcebergHead
 from airflow_provider_runtime.core.tables.ports import PinnedTable, RowFilter, TableAddress, TableColumn
+from spark_jobs.contract.addresses import has_scheme
+
+_MOVED = (
+    exceptions.CommitFailedException,
+    exceptions.ValidationException,
+    exceptions.TableAlreadyExistsError,
+    exceptions.NoSuchTableError,
+)
 
 
 class IcebergTable:
@@ -63,10 +70,6 @@ class IcebergTable:
         """Replace rows in one snapshot."""
         return commit_files(self, request)
 
-    def discard(self, request: CommitRequest) -> None:
-        """Remove an attempt's files."""
-        self.open_folder(request).remove()
-
     def open_folder(self, request: CommitRequest) -> AttemptFolder:
         """Return an attempt's folder."""
         with self.explained():
@@ -83,7 +86,7 @@ class IcebergTable:
         """Commit on the head's snapshot."""
         location = self._choose_location(head.table, request)
         if head.table is None:
-            new = self._locate(None).removesuffix("/data")
+            new = location.removesuffix("/data")
             transaction = writing.begin_creation(self._catalog, self.address, request, new)
         else:
             transaction = writing.begin_change(head.table, self.address, request)
@@ -95,14 +98,15 @@ class IcebergTable:
     def _send(self, transaction: Transaction) -> str:
         try:
             snapshot = transaction.commit_transaction().current_snapshot()
-        except (
-            exceptions.CommitFailedException,
-            exceptions.ValidationException,
-            exceptions.TableAlreadyExistsError,
-        ) as error:
+        except _MOVED as error:
             raise HeadMovedError from error
-        except RuntimeProviderError:
-            raise
+        except connection.REFUSED as error:
+            raise connection.explain_refusal(self.address) from error
+        except exceptions.BadRequestError as error:
+            hint = "see the catalog's log: it may not know what pyiceberg asks for"
+            raise self.address.make_error(
+                "OUTPUT_003", "the catalog refuses the commit as a bad request", hint
+            ) from error
         except Exception as error:
             raise AnswerLostError from error
         assert snapshot is not None
@@ -121,9 +125,13 @@ class IcebergTable:
             return None
 
     def _choose_location(self, table: Table | None, request: CommitRequest) -> str:
-        """Return where the job has written, in the table's own spelling when that is its location."""
+        """Return where the job has written, in the catalog's own spelling; it may name a new place each time."""
         found = self._locate(table)
-        return found if request.location in ("", to_job_uri(found)) else request.location
+        if request.location in ("", to_job_uri(found)):
+            return found
+        scheme = found.partition("://")[0]
+        own = f"{scheme}://{request.location.partition('://')[2]}"
+        return own if to_job_uri(own) == request.location else request.location
 
     def _locate(self, table: Table | None) -> str:
         if table is None:
@@ -136,8 +144,8 @@ class IcebergTable:
             staged = self._catalog.create_table_transaction(self.address.name, Schema())
         except exceptions.NoSuchNamespaceError:
             warehouse = self.address.properties.get("warehouse")
-            if warehouse is None:
-                message = "its namespace is not there, and the datasource has no path_prefix or option warehouse"
+            if warehouse is None or not has_scheme(warehouse):
+                message = "its namespace is not there, and no path_prefix of the datasource says where to make it"
                 raise self.address.make_error("OUTPUT_002", message, "make the namespace in the catalog") from None
             return f"{warehouse.rstrip('/')}/{self.address.name.replace('.', '/')}"
         return str(staged._table.location()).rstrip("/")
