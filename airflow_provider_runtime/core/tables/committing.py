@@ -215,7 +215,7 @@ def commit_files(committer: Committer[HeadT], request: CommitRequest) -> Committ
 
 
 def _find_publication(head: Head, note: CommitNote) -> Committed | None:
-    """Return the commit of these very rows, when nobody has replaced them since."""
+    """Return the commit of these very files, or of the same rows when nobody has replaced them since."""
     if not head.find_newest_token(note):
         return None
     later: list[Change] = []
@@ -224,9 +224,11 @@ def _find_publication(head: Head, note: CommitNote) -> Committed | None:
         if other is None or other.run_key != note.run_key:
             later.append(change)
             continue
-        is_replaced = any(_replaces(head, newer, other.periods) for newer in later)
-        is_same = note.is_same_publication(other) and not is_replaced
-        return Committed(change.version, other, repeated=True) if is_same else None
+        if not note.is_same_publication(other):
+            return None
+        # The very same files are never committed twice, whatever others have done since.
+        is_there = note.folder == other.folder or not any(_replaces(head, newer, other.periods) for newer in later)
+        return Committed(change.version, other, repeated=True) if is_there else None
     return None
 
 

@@ -142,6 +142,15 @@ def test_rows_are_committed_again_when_others_have_replaced_them(kit: TableKit) 
     assert [row["amount"] for row in kit.read() if row["_period"] == "2026-01"] == [Decimal("1.00")]
 
 
+def test_files_that_were_committed_are_not_committed_again_after_others_have_replaced_them(kit: TableKit) -> None:
+    request = kit.stage(lines("2026-01", "1.00"))
+    version = kit.open().commit(request).version
+    kit.publish(lines("2026-01", "9.00"), project="other")
+    again = kit.open().commit(request)
+    assert (again.version, again.repeated) == (version, True)
+    assert kit.read() == lines("2026-01", "9.00")
+
+
 @pytest.mark.parametrize("landed", [True, False])
 def test_lost_answer_is_found_and_not_repeated(kit: TableKit, monkeypatch: Any, landed: bool) -> None:
     kit.publish(lines("2026-01", "1.00"))
