@@ -42,7 +42,7 @@ def job(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(job_module, "run_snapshot", run_snapshot)
     monkeypatch.setattr(job_module, "publish_staged", publish_staged)
     monkeypatch.setattr(job_module, "discard_staged", lambda *_: asked.append("discard"))
-    monkeypatch.setattr(local_spark, "start_spark", lambda *_: SimpleNamespace(interruptAll=list, stop=list))
+    monkeypatch.setattr(local_spark, "start_spark", lambda *_, **__: SimpleNamespace(interruptAll=list, stop=list))
     return asked
 
 
