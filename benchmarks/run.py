@@ -20,7 +20,7 @@ from compare import compare
 
 HERE = Path(__file__).parent
 PARTS = ("close", "growth", "planning", "commands")
-COMMANDS = ("definitions.py", "plans.py", "commands.py", "airflow_runs.py")
+COMMANDS = ("definitions.py", "plans.py", "diffs.py", "commands.py", "airflow_runs.py")
 
 
 def main() -> None:

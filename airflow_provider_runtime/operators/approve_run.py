@@ -113,12 +113,13 @@ class ApproveRunOperator(ApprovalOperator):
         user = event["responded_by_user"] or {}
         names = [str(user[key]) for key in ("name", "id") if user.get(key)]
         name = next((found for found in names if found in settings.by), names[0] if names else "nobody")
-        person = Person(name, real_user=names[-1] if names else "", host=AIRFLOW)
         comment = str((event.get("params_input") or {}).get(COMMENT) or "")
         decision = "approved" if event["chosen_options"] == [self.APPROVE] else "refused"
         registry = hook.open_registry()
         try:
             run = _get_run(registry, snapshot)
+            # An approver may be listed by id; who ran it is known by name.
+            person = Person(run.who if run.who in names else name, real_user=names[-1] if names else "", host=AIRFLOW)
             known = find_answer(registry, run)
             # A try that ended right here has kept it, or the same person has on the board.
             if known is None or known.decision != decision:

@@ -150,6 +150,15 @@ def test_users_are_known_by_id_or_by_name(close: Close) -> None:
     assert close.record.status == "staged"
 
 
+def test_preparer_who_is_an_approver_by_id_cannot_approve(home: Path, close: Close) -> None:
+    project = next(path for path in (home / "catalog").rglob("*.yaml") if "by: [ann, ben]" in path.read_text())
+    project.write_text(project.read_text().replace("by: [ann, ben]", 'by: ["7", "17"]'))
+    close.stage()
+    with pytest.raises(AirflowFailException, match=r"APPROVAL_001.*'ann' ran"):
+        close.answer("ann", user_id="7")
+    assert close.answer("ben", user_id="17")["approver"] == "17"
+
+
 def test_run_of_the_schedule_is_prepared_by_the_owner(close: Close) -> None:
     close.task.triggered_by = None
     close.stage()

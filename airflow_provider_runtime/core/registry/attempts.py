@@ -116,12 +116,18 @@ def fail(store: Store, attempt: Attempt, error: Mapping[str, Any], report: Mappi
     moment = to_datetime(store.now_millis())
     if run.staged_until is not None:
         # What was staged is still there, and so is its report: the publication can be tried again.
-        store.put_run(replace(run, status="staged", finished_at=moment, error=dict(error)))
+        told = {**error, "cut_short": _may_be_half_done(report)}
+        store.put_run(replace(run, status="staged", finished_at=moment, error=told))
     else:
         known = dict(report) if report else None
         store.put_run(replace(run, status="failed", finished_at=moment, error=dict(error), report=known))
     store.put_lease(replace(lease, state="free"))
     return True
+
+
+def _may_be_half_done(report: Mapping[str, Any] | None) -> bool:
+    """Tell whether some outputs of a publication that failed may be published; without a report nobody knows."""
+    return report is None or bool(report.get("cut_short")) or report.get("status") == "succeeded"
 
 
 def stage(store: Store, attempt: Attempt, report: Mapping[str, Any], keep_seconds: float) -> RunRecord:

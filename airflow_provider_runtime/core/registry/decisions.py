@@ -64,8 +64,16 @@ def discard_staged(store: Store, key: str, who: str, reason: str) -> RunRecord:
         if is_alive(lease, now):
             message = f"run {run.run_id} is being published"
             raise LeaseError(Problem("RUN_001", message, "wait for it to end"))
+        _refuse_half_done(run)
         store.put_lease(replace(lease, state="free"))
     return discard(store, run, now, {"code": "APPROVAL_001", "message": f"discarded by {who}: {reason}"})
+
+
+def _refuse_half_done(run: RunRecord) -> None:
+    """Raise PLAN_001 when a publication was begun and may have come half way: discarding the rest would leave it so."""
+    if run.status in ("running", "revoked") or (run.error or {}).get("cut_short"):
+        message = f"the publication of run {run.run_id} was begun and did not end: some of its outputs may be published"
+        raise PlanError(Problem("PLAN_001", message, "publish it again, which completes it, or run the period again"))
 
 
 def release(store: Store, project: str, period: str, who: str, reason: str) -> Release:

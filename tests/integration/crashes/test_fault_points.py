@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_provider_runtime.cli.local_run import LocalRunner
-from airflow_provider_runtime.core.errors import PeriodError
+from airflow_provider_runtime.core.errors import PeriodError, PlanError
 from airflow_provider_runtime.core.runs.execution import Execution
 from tests.integration.crashes.books import JANUARY, REGISTERED, Books, sum_january
 from tests.integration.crashes.kills import end_group
@@ -109,6 +109,9 @@ def test_publication_of_a_staged_run_that_is_killed_is_completed_by_the_next(
     process = wait_until_halted(books.start(["SIGKILL", when, step, *publish], PROGRAM))
     process.communicate(timeout=60)
     end_group(process)
+    # Nobody knows how far it came: what is half published is completed, not discarded.
+    with pytest.raises(PlanError, match="was begun and did not end"):
+        books.registry.discard_staged(snapshot.run_id, who="ben", reason="too late")
     with patch.dict(os.environ, books.make_environment()):
         assert runner.publish(snapshot, uri).succeeded
     check_books(books, undisturbed[1], 1, [])

@@ -46,6 +46,8 @@ class Model:
     bases: dict[str, int] = field(default_factory=dict)
     succeeded: dict[str, int] = field(default_factory=dict)
     """Tokens of the runs whose last attempt has published."""
+    begun: set[str] = field(default_factory=set)
+    """Staged runs whose publication was begun: nobody knows how far it came."""
     discarded: set[str] = field(default_factory=set)
     published: list[int] = field(default_factory=list)
 
@@ -62,6 +64,7 @@ class Model:
         self.expires = self.now + LEASE_MILLIS
         self.discarded = (self.discarded | self.staged.keys()) - {name}
         self.staged.clear()
+        self.begun.clear()
         self.succeeded.pop(name, None)
         self.bases.pop(name, None)
         return None
@@ -84,6 +87,7 @@ class Model:
         self.holder = None
         self.staged[name] = Staged(attempt.token, self.now + KEEP_MILLIS, len(self.published))
         self.bases[name] = len(self.published)
+        self.begun.discard(name)
         return None
 
     def finish(self, name: str, attempt: Attempt) -> str | None:
@@ -114,6 +118,7 @@ class Model:
         if self.staged[name].until < self.now:
             return "PLAN_001"
         self.holder, self.expires = name, self.now + LEASE_MILLIS
+        self.begun.add(name)
         return None
 
     def discard(self, name: str) -> str | None:
@@ -122,6 +127,8 @@ class Model:
         if self.is_alive and self.staged[name].token == self.token:
             return "RUN_001"
         if self.staged[name].token == self.token:
+            if name in self.begun:
+                return "PLAN_001"
             self.holder = None
         del self.staged[name]
         self.discarded.add(name)
@@ -197,11 +204,14 @@ class Play:
 
     def fail(self, name: str, attempt: Attempt) -> None:
         was_current = self.model.holds(attempt, name)
-        assert self.registry.fail_attempt(attempt, {"code": "DATA_003", "message": "bad"}) == was_current, "\n".join(
-            self.told
-        )
+        cut_short = self.chance.random() < 0.5
+        report = {"status": "failed", "cut_short": cut_short}
+        outcome = self.registry.fail_attempt(attempt, {"code": "OUTPUT_003", "message": "bad"}, report)
+        assert outcome == was_current, "\n".join(self.told)
         if was_current:
             self.model.holder = None
+            if not cut_short:
+                self.model.begun.discard(name)
 
     def discard(self, name: str, _: Attempt | None) -> None:
         self.expect(
