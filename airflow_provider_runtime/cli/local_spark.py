@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airflow_provider_runtime.cli.warm_spark import WARM, get_warm_spark
 from airflow_provider_runtime.core.errors import InfrastructureError, Problem
 from airflow_provider_runtime.core.planning.resolve.locations import show_address
 from airflow_provider_runtime.fast_start.home import QuickHome, find_quick_home, make_quick_environment
@@ -42,6 +43,8 @@ def start_spark(
         raise InfrastructureError(Problem("INFRA_001", "pyspark is not installed", hint))
     from spark_jobs.spark.session import START_SETTINGS, configure_session, ignore_pandas
 
+    if master == WARM:
+        master = get_warm_spark().address
     if master.startswith("local"):
         # Nobody else is talked to: the machine's name need not resolve, and no port is open to others.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -58,7 +61,9 @@ def start_spark(
         hint = "Spark needs Java 17 or later: set JAVA_HOME to one"
         shown = show_address(master)
         if not MASTER.fullmatch(master):
-            hint = f"'{shown}' is not a master: write local[*], spark://HOST:PORT, yarn, k8s://… or sc://HOST:PORT"
+            hint = (
+                f"'{shown}' is not a master: write local[*], spark://HOST:PORT, yarn, k8s://…, sc://HOST:PORT or warm"
+            )
         reason = f"Spark did not start: {_first_line(error).replace(master, shown)}"
         raise InfrastructureError(Problem("INFRA_001", reason, hint)) from error
     configure_session(spark)

@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "checks": "Show the results of checks; override one.",
     "runs": "List the runs that the registry knows.",
     "datasets": "List the registered datasets and their versions.",
+    "spark": "Keep a warm Spark for the command line and backfills.",
     "warmup": "Prepare a quicker start of Spark on this machine.",
     "diff": "Show what would change for readers if a run were published.",
     "why": "Tell the history of a row: each step that made it what it is.",

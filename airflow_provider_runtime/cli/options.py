@@ -56,7 +56,7 @@ def registry_option(*, shown: str = ".runtime/registry.db beside the catalog") -
 def spark_options(function: Function) -> Function:
     """Add --master and --conf."""
     master = click.option(
-        "--master", metavar="M", default="local[*]", show_default=True, help="Spark master, or sc://HOST:PORT."
+        "--master", metavar="M", default="local[*]", show_default=True, help="Spark master, sc://HOST:PORT, or warm."
     )
     conf = click.option(
         "--conf", metavar="K=V", type=Setting(), multiple=True, help="Setting of Spark; may be repeated."

@@ -129,8 +129,8 @@ def command(
     ]
     if snapshot is not None and settled:
         raise click.UsageError(f"--snapshot has settled that already; leave {settled[0]} out")
-    if profile is not None and (dry_run or master.startswith("sc://")):
-        raise click.UsageError("--profile needs a Spark that runs in this process: no --dry-run, no sc://")
+    if profile is not None and (dry_run or master.startswith(("sc://", "warm"))):
+        raise click.UsageError("--profile needs a Spark that runs in this process: no --dry-run, no sc://, not warm")
     if snapshot is None:
         require_catalog(catalog)
     for option, file in (("--report", report), ("--profile", profile)):
