@@ -61,9 +61,7 @@ def start_spark(
         hint = "Spark needs Java 17 or later: set JAVA_HOME to one"
         shown = show_address(master)
         if not MASTER.fullmatch(master):
-            hint = (
-                f"'{shown}' is not a master: write local[*], spark://HOST:PORT, yarn, k8s://…, sc://HOST:PORT or warm"
-            )
+            hint = f"'{shown}' is not a master: write local[*], spark://HOST:PORT, yarn, k8s://…, sc://HOST:PORT, warm"
         reason = f"Spark did not start: {_first_line(error).replace(master, shown)}"
         raise InfrastructureError(Problem("INFRA_001", reason, hint)) from error
     configure_session(spark)

@@ -25,6 +25,8 @@ HOST = "localhost"
 START_SECONDS = 120.0
 STOP_SECONDS = 20.0
 TOKEN_VARIABLE = "SPARK_CONNECT_AUTHENTICATE_TOKEN"
+_started: list[subprocess.Popen[bytes]] = []
+"""Kept, because nobody waits for a server: it outlives the command that started it."""
 SERVER_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 
@@ -95,6 +97,7 @@ def start_warm_spark(master: str, port: int, conf: Mapping[str, str]) -> WarmSpa
         process = subprocess.Popen(
             command, stdout=output, stderr=subprocess.STDOUT, env=environ, cwd=folder, start_new_session=True
         )
+    _started.append(process)
     found = find_process(process.pid)
     server = WarmSpark(process.pid, found.start if found else "", port, token, master, str(log), time.time())
     try:
