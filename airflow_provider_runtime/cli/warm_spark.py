@@ -90,7 +90,15 @@ def start_warm_spark(master: str, port: int, conf: Mapping[str, str]) -> WarmSpa
         **conf,
     }
     options = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
-    command = [home / "bin" / "spark-submit", "--master", master, "--class", SERVER_CLASS, *options, "spark-internal"]
+    command = [
+        str(home / "bin" / "spark-submit"),
+        "--master",
+        master,
+        "--class",
+        SERVER_CLASS,
+        *options,
+        "spark-internal",
+    ]
     log = folder / "warm-spark.log"
     environ = {**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", TOKEN_VARIABLE: token}
     with open(log, "wb", opener=_open_privately) as output:
