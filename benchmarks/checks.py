@@ -2,7 +2,7 @@
 
     python benchmarks/checks.py --data FOLDER [--rounds N]
 
-FOLDER is one that close/data.py wrote. The fifth check is `unique` on a key that no aggregate has grouped by.
+FOLDER is one that data.py wrote. The fifth check is `unique` on a key that no aggregate has grouped by.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs all implementations of the close pipeline in turns, each in its own process, and checks that they agree."""
+"""Runs all implementations of a pipeline in turns, each in its own process, and checks that they agree."""
 
 from __future__ import annotations
 
@@ -14,39 +14,42 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-CLOSE = Path(__file__).with_name("close")
+HERE = Path(__file__).parent
 REFERENCE = "pyspark_by_hand"
-IMPLEMENTATIONS = (REFERENCE, "engine", "duckdb_by_hand")
+IMPLEMENTATIONS = {"close": (REFERENCE, "engine", "duckdb_by_hand"), "statements": (REFERENCE, "engine")}
 TIME_LIMIT = 900
 PAGE = os.sysconf("SC_PAGE_SIZE") / 2**20
 Outcome = dict[str, Any]
 
 
-def compare(work: Path, sizes: Iterable[str], repeats: int) -> list[str]:
+def compare(pipeline: str, work: Path, sizes: Iterable[str], repeats: int) -> list[str]:
     """Return the lines of a table of medians and ratios; what does not agree is an error."""
     lines = [
         "| rows | implementation | start s | run s (min-max) | run ratio | whole s | whole ratio | peak MiB |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
+    names = IMPLEMENTATIONS[pipeline]
     for size in sizes:
         data = work / "data" / size
-        subprocess.run([sys.executable, str(CLOSE / "data.py"), "--rows", size, "--out", str(data)], check=True)
-        found: dict[str, list[Outcome]] = {name: [] for name in IMPLEMENTATIONS}
+        subprocess.run([sys.executable, str(HERE / "data.py"), "--rows", size, "--out", str(data)], check=True)
+        found: dict[str, list[Outcome]] = {name: [] for name in names}
         for _ in range(repeats):
-            for name in IMPLEMENTATIONS:
-                found[name].append(run_once(name, data, work / "out" / name))
+            for name in names:
+                found[name].append(run_once(pipeline, name, data, work / "out" / pipeline / name))
         check_agreement(size, found)
-        lines += [describe(size, name, found) for name in IMPLEMENTATIONS]
+        lines += [describe(size, name, found) for name in names]
     return lines
 
 
-def run_once(name: str, data: Path, out: Path) -> Outcome:
+def run_once(pipeline: str, name: str, data: Path, out: Path) -> Outcome:
     """Run one implementation in a process of its own and return what it printed, with its wall time and memory."""
     shutil.rmtree(out, ignore_errors=True)
+    hand_written = HERE / pipeline / f"{name}.py"
+    script = [str(hand_written)] if hand_written.exists() else [str(HERE / "engine.py"), "--pipeline", pipeline]
     begin = time.time()
     process = subprocess.Popen(
-        [sys.executable, str(CLOSE / f"{name}.py"), "--data", str(data), "--out", str(out)],
-        env={**os.environ, "BENCH_T0": repr(begin)},
+        [sys.executable, *script, "--data", str(data), "--out", str(out)],
+        env={**os.environ, "BENCH_T0": repr(begin), "PYTHONPATH": os.pathsep.join((str(HERE), str(HERE.parent)))},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

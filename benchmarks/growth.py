@@ -2,7 +2,7 @@
 
     python benchmarks/growth.py --data FOLDER [--quick]
 
-FOLDER is one that close/data.py wrote. It prints the lines of a table.
+FOLDER is one that data.py wrote. It prints the lines of a table.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from growth import CLOSE, Operations, Session, make_updates
+from growth import Operations, Session, make_updates
 
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.memory import MemorySinks
@@ -94,7 +94,7 @@ def measure_planning(session: Session, count: int, rounds: int) -> str:
 
 def write_few_rows(folder: Path) -> Path:
     """Write the close's data for almost no rows."""
-    program = CLOSE.with_name("data.py")
+    program = Path(__file__).with_name("data.py")
     subprocess.run([sys.executable, program, "--rows", str(FEW_ROWS), "--out", folder], check=True, capture_output=True)
     return folder
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import duckdb
-from outcome import print_outcome, read_options
+from outcome import SUMS, print_outcome, read_options
 
 HEAD = """'019c2199-a070-7{seq:03x}-8000-' || lpad(to_hex({position}), 12, '0') AS _row_id, {seq} AS _operation_seq,
   FALSE AS _deleted"""
@@ -54,7 +54,7 @@ def main() -> None:
     }.items():
         (options.out / name).mkdir(exist_ok=True)
         connection.execute(f"COPY ({sql}) TO '{options.out / name}/part-0.parquet' (COMPRESSION snappy)")
-    print_outcome("duckdb by hand", options, started, time.time())
+    print_outcome("duckdb by hand", options, started, time.time(), SUMS["close"])
 
 
 if __name__ == "__main__":

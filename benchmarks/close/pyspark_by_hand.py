@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from outcome import print_outcome, read_options
+from outcome import SUMS, print_outcome, read_options
 from pyspark.sql import DataFrame, SparkSession
 
 STAMP = "TIMESTAMP '2026-02-03 04:05:06'"
@@ -39,7 +39,7 @@ def main() -> None:
     spark.sql(PARTIAL).coalesce(1).cache().createOrReplaceTempView("partial")
     small = [fit(spark, sql.format(row_id=make_row_id(seq))) for seq, sql in ((6, TOTALS), (7, BUDGETS), (8, ROLLUP))]
     small[0].unionByName(small[1]).unionByName(small[2]).coalesce(1).write.mode("append").parquet(target)
-    print_outcome("pyspark by hand", options, started, time.time())
+    print_outcome("pyspark by hand", options, started, time.time(), SUMS["close"])
     spark.stop()
 
 

@@ -1,6 +1,6 @@
-"""Makes the close pipeline's data: a ledger of any size, rates, accounts and budgets, the same every time.
+"""Makes the pipelines' data: a ledger of any size, and the tables that it is joined with, the same every time.
 
-python benchmarks/close/data.py --rows 1e6 --out FOLDER
+python benchmarks/data.py --rows 1e6 --out FOLDER
 """
 
 from __future__ import annotations
@@ -48,12 +48,32 @@ SELECT lpad(pick(i, 40, {accounts})::TEXT, 6, '0') AS account_code,
   {currency} AS currency, (pick(i, 42, 900000000) * 0.01)::DECIMAL(18,2) AS amount_local,
   CASE WHEN pick(i, 43, 5) < 3 THEN 'original' ELSE 'revised' END AS budget_type, {period} AS _period
 FROM range({rows}) t(i)"""
+# Accounts were renumbered: a ledger has the new code or the former one, and no code is both.
+LINE = """
+SELECT lpad((2 * k)::TEXT, 6, '0') AS code, lpad((2 * k + 1)::TEXT, 6, '0') AS former_code,
+  'L' || lpad(pick(k, 50, 40)::TEXT, 2, '0') AS line, 'S' || pick(k, 51, 8)::TEXT AS segment
+FROM range({accounts} // 2 - 25) r(k)"""
+TIER = """
+SELECT tier::BIGINT AS tier, low::DECIMAL(18,2) AS low, high::DECIMAL(18,2) AS high, weight::DECIMAL(9,4) AS weight
+FROM (VALUES (1, 0, 1000, 0.0010), (2, 1000, 10000, 0.0015), (3, 10000, 100000, 0.0020), (4, 100000, 500000, 0.0025),
+  (5, 500000, 1000000, 0.0030), (6, 1000000, 100000000, 0.0040)) t(tier, low, high, weight)"""
+CENTER = """
+SELECT 'CC' || lpad(k::TEXT, 4, '0') AS code, ['EMEA', 'AMER', 'APAC', 'CORP'][pick(k, 60, 4) + 1] AS region
+FROM range(680) r(k)"""
+SMALL_TABLES = {
+    "exchange_rates": RATES,
+    "accounts": ACCOUNT,
+    "budgets": BUDGET,
+    "lines": LINE,
+    "tiers": TIER,
+    "centers": CENTER,
+}
 
 
 def write_data(folder: Path, rows: int) -> None:
     """Write all tables below a folder, unless they are there with that many rows."""
     stamp = folder / "made.json"
-    wanted = json.dumps({"rows": rows, "layout": 2})
+    wanted = json.dumps({"rows": rows, "layout": 3})
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
         return
     connection = duckdb.connect()
@@ -63,7 +83,7 @@ def write_data(folder: Path, rows: int) -> None:
     for number, first in enumerate(range(0, rows, step)):
         sql = LEDGER.format(first=first, last=min(rows, first + step), **values)
         _copy(connection, sql, folder / "transactions" / f"part-{number:04d}.parquet")
-    for table, sql in {"exchange_rates": RATES, "accounts": ACCOUNT, "budgets": BUDGET}.items():
+    for table, sql in SMALL_TABLES.items():
         _copy(connection, sql.format(rows=max(1, rows // 20), **values), folder / table / "part-0000.parquet")
     stamp.write_text(wanted, encoding="utf-8")
 

@@ -1,6 +1,6 @@
-"""Runs the close pipeline with this project on a data folder and prints the times as one line of JSON.
+"""Runs a pipeline with this project on a data folder and prints the times as one line of JSON.
 
-    python benchmarks/close/engine.py --data FOLDER --out FOLDER
+    python benchmarks/engine.py --pipeline close --data FOLDER --out FOLDER
 
 As the command `run` does: resolves first, which needs no Spark, then starts Spark, executes and publishes. `startup_s`
 ends when the Spark session exists, `run_s` when the outputs are published.
@@ -13,7 +13,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from outcome import print_outcome, read_options
+from outcome import SUMS, print_outcome, read_options
 
 from airflow_provider_runtime.cli.local_spark import start_spark
 from airflow_provider_runtime.core.catalog.loader import load_catalog
@@ -22,14 +22,14 @@ from spark_jobs.contract.snapshot import Snapshot
 from spark_jobs.job import run_snapshot
 
 TIMESTAMP = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
-CATALOG = Path(__file__).with_name("catalog.yaml")
+HERE = Path(__file__).parent
 
 
 def main() -> None:
     """Run the pipeline once."""
-    options = read_options()
+    options = read_options("--pipeline")
     began = time.time()
-    snapshot = resolve(options.data, options.out)
+    snapshot = resolve(options.pipeline, options.data, options.out)
     resolved = time.time()
     spark = start_spark("local[2]", {"spark.driver.memory": "8g"})
     started = time.time()
@@ -37,16 +37,17 @@ def main() -> None:
     if report.error is not None:
         raise SystemExit(f"{report.error.code}: {report.error.message}")
     phases = {"resolve": round(resolved - began, 3), **report.timings}
-    print_outcome("engine", options, started, time.time(), phases=phases)
+    print_outcome("engine", options, started, time.time(), SUMS[options.pipeline], phases=phases)
     spark.stop()
 
 
-def resolve(data: Path, out: Path) -> Snapshot:
-    """Return the snapshot of the catalog for these folders."""
+def resolve(pipeline: str, data: Path, out: Path) -> Snapshot:
+    """Return the snapshot of a pipeline's catalog for these folders."""
+    catalog = HERE / pipeline / "catalog.yaml"
     with tempfile.TemporaryDirectory() as folder:
-        text = CATALOG.read_text(encoding="utf-8").replace("@DATA@", str(data)).replace("@OUT@", str(out))
+        text = catalog.read_text(encoding="utf-8").replace("@DATA@", str(data)).replace("@OUT@", str(out))
         Path(folder, "catalog.yaml").write_text(text, encoding="utf-8")
-        return build_snapshot(load_catalog(folder), "close", "2026-01", ResolveOptions(run_timestamp=TIMESTAMP))
+        return build_snapshot(load_catalog(folder), pipeline, "2026-01", ResolveOptions(run_timestamp=TIMESTAMP))
 
 
 if __name__ == "__main__":
