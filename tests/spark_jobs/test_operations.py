@@ -275,7 +275,7 @@ def test_operations_over_earlier_joins_filter_and_join_again(spark: SparkSession
     assert result.affected() == [3, 1, 2, 4]
 
 
-@pytest.mark.parametrize("count", [150, pytest.param(1000, marks=pytest.mark.chaos)])
+@pytest.mark.parametrize("count", [40, pytest.param(1000, marks=pytest.mark.chaos)])
 def test_project_of_many_operations_runs(spark: SparkSession, count: int) -> None:
     plan = start([("id", "bigint"), ("n", "bigint")], memory(["id", "n"], ("1", "0"), ("2", "5")))
     for _ in range(count - 1):

@@ -282,6 +282,19 @@ def test_failure_after_outputs_were_swapped_in_does_not_say_that_nothing_was_pub
     assert f"2026-01: {said}" in result.output
 
 
+def test_periods_that_were_not_run_are_counted_where_the_list_is_cut(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        job_module, "run_snapshot", lambda _, found, attempt, **__: make_report(found, attempt, JOB_ERROR)
+    )
+    monkeypatch.setattr(local_spark, "start_spark", lambda *_, **__: SimpleNamespace(interruptAll=list, stop=list))
+    result = invoke("--project", "conversion", "--period", "2026-01..2026-12")
+    assert result.exit_code == 1
+    shown = ", ".join(f"2026-{month:02}" for month in range(2, 10))
+    assert f"stopped: 11 periods were not run ({shown} and 3 more)" in result.output
+
+
 def make_report(snapshot: Snapshot, attempt: int, error: ErrorReport | None = None) -> Report:
     """Return what the job reports, with an output where it has succeeded."""
     outputs = () if error else (OutputReport(90, "d", 1, ("a",)),)

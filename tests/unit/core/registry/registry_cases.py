@@ -283,6 +283,7 @@ class RegistryCases:
             begin(registry, make_start("b", period="2026-02", definitions=(changed,)))
         assert caught.value.code == "CATALOG_005"
         assert "new version (2" in str(caught.value.problems[0].hint)
+        assert "if the registry belongs to another catalog" in str(caught.value.problems[0].hint)
         assert registry.check_definitions([used, replace(changed, version=2)]) == []
 
     def test_runs_are_listed_latest_first_by_project_name_or_id(self, registry: Registry) -> None:
