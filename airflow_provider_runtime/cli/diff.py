@@ -66,7 +66,7 @@ def command(
         raise click.UsageError("give the id of a staged run, or --project and --period")
     from airflow_provider_runtime.cli.local_run import LocalRunner
     from airflow_provider_runtime.cli.registries import choose_registry, require_catalog
-    from airflow_provider_runtime.cli.run import print_progress, start_session
+    from airflow_provider_runtime.cli.sessions import print_progress, start_session
     from airflow_provider_runtime.cli.staged_runs import open_staged_run
     from spark_jobs.compare.outputs import CompareRequest
 

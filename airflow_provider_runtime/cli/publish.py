@@ -8,7 +8,8 @@ import click
 
 from airflow_provider_runtime.cli.completion import complete_staged_runs
 from airflow_provider_runtime.cli.options import catalog_option, registry_option, spark_options
-from airflow_provider_runtime.cli.run import prepare_report, print_progress, start_session, write_report
+from airflow_provider_runtime.cli.report_files import prepare_report, write_report
+from airflow_provider_runtime.cli.sessions import print_progress, start_session
 
 
 @click.command("publish")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import os
-import sys
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from airflow_provider_runtime.cli.credentials import read_credential, read_properties
 from airflow_provider_runtime.cli.options import (
     catalog_option,
     period_option,
@@ -21,31 +19,68 @@ from airflow_provider_runtime.cli.options import (
     spark_options,
 )
 from airflow_provider_runtime.cli.parameters import Day, Moment
-from airflow_provider_runtime.cli.registries import SLICES, SNAPSHOTS, choose_registry, require_catalog
+from airflow_provider_runtime.cli.registries import RegistryChoice, choose_registry, require_catalog
+from airflow_provider_runtime.cli.report_files import prepare_report, write_report
+from airflow_provider_runtime.cli.requested_runs import (
+    RunRequest,
+    run_periods,
+    run_snapshot,
+    show_plans,
+    show_snapshot,
+)
+from airflow_provider_runtime.cli.sessions import print_progress, start_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from airflow_provider_runtime.cli.local_run import LocalRunner, RunResult
-    from airflow_provider_runtime.core.catalog.loader import LoadResult
     from airflow_provider_runtime.core.registry.ports import Registry
-    from spark_jobs.contract.snapshot import Snapshot
 
 
-@dataclass(frozen=True, slots=True)
-class RunRequest:
-    """What was asked for on the command line."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What was given on the command line."""
 
-    project: str
-    period: str
+    catalog: Path
+    project: str | None
+    period: str | None
     as_of: date | None
     timestamp: datetime | None
+    registry: str | None
+    master: str
+    conf: tuple[tuple[str, str], ...]
     sandbox: str | None
     allow_closed: bool
+    snapshot: str | None
+    plan: Path | None
+    sha256: str | None
+    verify: bool
+    report: Path | None
+    profile: Path | None
+    dry_run: bool
+    stage_only: bool
+    keep: float | None
     keep_going: bool
-    state: Path
-    of_plan: bool = False
-    """Whether other runs of a plan follow."""
+
+    @property
+    def names_several(self) -> bool:
+        """Whether there may be several runs, and files hold a list of them."""
+        return self.plan is not None or (self.period is not None and ".." in self.period)
+
+    def make_request(self, state: Path) -> RunRequest:
+        """Return the project and the periods that are asked for."""
+        assert self.project is not None
+        assert self.period is not None
+        return RunRequest(
+            self.project,
+            self.period,
+            self.as_of,
+            self.timestamp,
+            self.sandbox,
+            self.allow_closed,
+            self.keep_going,
+            state,
+        )
 
 
 @click.command("run")
@@ -82,29 +117,7 @@ class RunRequest:
 )
 @click.option("--keep-going", is_flag=True, help="With several periods: go on after one that failed.")
 @click.pass_context
-def command(
-    context: click.Context,
-    catalog: Path,
-    project: str | None,
-    period: str | None,
-    as_of: date | None,
-    timestamp: datetime | None,
-    registry: str | None,
-    master: str,
-    conf: tuple[tuple[str, str], ...],
-    sandbox: str | None,
-    allow_closed: bool,
-    snapshot: str | None,
-    plan: Path | None,
-    sha256: str | None,
-    verify: bool,
-    report: Path | None,
-    profile: Path | None,
-    dry_run: bool,
-    stage_only: bool,
-    keep: float | None,
-    keep_going: bool,
-) -> None:
+def command(context: click.Context, /, **given: Any) -> None:
     """Resolve, execute on Spark, publish and register.
 
     \b
@@ -114,241 +127,98 @@ def command(
       airflow-runtime run --snapshot .runtime/snapshots/<sha256>.json
       airflow-runtime run --plan plan.json
     """
-    if plan is not None and (snapshot or project or period or as_of or timestamp or sandbox or dry_run):
-        raise click.UsageError("--plan says what to run; leave the options that choose it out")
-    if snapshot is None and plan is None and (project is None or period is None):
-        raise click.UsageError("give --project and --period, --snapshot or --plan")
-    if snapshot is not None and (project is not None or period is not None):
-        raise click.UsageError("--snapshot says which project and period; leave --project and --period out")
-    if sha256 is not None and snapshot is None:
-        raise click.UsageError("--sha256 belongs to --snapshot")
-    if verify and snapshot is None:
-        raise click.UsageError("--verify belongs to --snapshot")
-    settled = [
-        name for name, value in (("--as-of", as_of), ("--timestamp", timestamp), ("--sandbox", sandbox)) if value
-    ]
-    if snapshot is not None and settled:
-        raise click.UsageError(f"--snapshot has settled that already; leave {settled[0]} out")
-    if profile is not None and (dry_run or master.startswith(("sc://", "warm"))):
-        raise click.UsageError("--profile needs a Spark that runs in this process: no --dry-run, no sc://, not warm")
-    if snapshot is None:
-        require_catalog(catalog)
-    for option, file in (("--report", report), ("--profile", profile)):
-        if file is not None and not dry_run:
+    options = RunOptions(**given)
+    for message in _find_misuses(options):
+        raise click.UsageError(message)
+    if options.snapshot is None:
+        require_catalog(options.catalog)
+    for option, file in (("--report", options.report), ("--profile", options.profile)):
+        if file is not None and not options.dry_run:
             prepare_report(file, option)
-    from airflow_provider_runtime.cli.local_run import LocalRunner
-
-    choice = choose_registry(registry, catalog, snapshot)
-    opened = choice.open_to_read() if dry_run else choice.open()
-
-    def start() -> SparkSession:
-        return start_session(master, dict(conf), is_small=runner.is_small)
-
-    runner = LocalRunner(opened, start, print_progress, allow_closed, report, verify, stage_only)
-    if keep is not None:
-        runner.keep_seconds = keep * 86400
-    if profile is not None:
-        runner.profiles = []
-    try:
-        if snapshot is not None:
-            if dry_run:
-                _show_snapshot(opened, snapshot, sha256)
-                return
-            runner.runs = 1
-            results = _run_snapshot(runner, opened, snapshot, sha256, _find_catalog(context, catalog))
-        elif plan is not None:
-            from airflow_provider_runtime.cli.planned_run import run_plan
-
-            def run_one(name: str, found: str) -> RunResult:
-                request = RunRequest(
-                    name, found, None, None, None, allow_closed, keep_going, choice.state, of_plan=True
-                )
-                return _run_periods(runner, catalog, request, opened)[0]
-
-            results = run_plan(plan, catalog, opened, choice.snapshots, run_one, keep_going=keep_going)
-        else:
-            assert project is not None
-            assert period is not None
-            request = RunRequest(project, period, as_of, timestamp, sandbox, allow_closed, keep_going, choice.state)
-            if dry_run:
-                _show_plans(catalog, request, opened)
-                return
-            results = _run_periods(runner, catalog, request, opened)
-    finally:
-        runner.stop()
-        opened.close()
+    choice = choose_registry(options.registry, options.catalog, options.snapshot)
+    if options.dry_run:
+        with contextlib.closing(choice.open_to_read()) as opened:
+            _show(options, choice, opened)
+        return
+    with contextlib.closing(choice.open()) as opened:
+        runner = _make_runner(options, opened)
+        try:
+            results = _run(options, choice, runner, opened, _find_catalog(context, options.catalog))
+        finally:
+            runner.stop()
     from airflow_provider_runtime.cli.run_summary import print_ends
 
     print_ends(results)
-    several = plan is not None or (period is not None and ".." in period)
-    if report is not None:
-        write_report(report, [result.report for result in results], several=several)
-    if profile is not None and runner.profiles:
-        write_report(profile, runner.profiles, several=several)
+    if options.report is not None:
+        write_report(options.report, [result.report for result in results], several=options.names_several)
+    if options.profile is not None and runner.profiles:
+        write_report(options.profile, runner.profiles, several=options.names_several)
     context.exit(0 if all(result.succeeded for result in results) else 1)
 
 
-def start_session(master: str, conf: dict[str, str], *, is_small: bool = False) -> SparkSession:
-    """Start Spark in this process, with its progress bar on a terminal."""
-    from airflow_provider_runtime.cli.local_spark import start_spark
-
-    if sys.stderr.isatty():
-        conf = {"spark.ui.showConsoleProgress": "true", **conf}
-    return start_spark(master, conf, is_small=is_small)
-
-
-def print_progress(line: str) -> None:
-    """Print a line of progress."""
-    click.echo(line, err=True)
-
-
-def _list_periods(loaded: LoadResult, request: RunRequest) -> tuple[str, ...]:
-    from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods
-
-    definition = loaded.catalog.find_project(request.project)
-    if ".." not in request.period or definition is None:
-        # Resolving says what is wrong with an unknown project or period.
-        return (request.period,)
-    index = get_project_periods(loaded.catalog, definition)
-    return tuple(found.identifier for found in index.list_range(request.period, definition.model.level))
+def _find_misuses(options: RunOptions) -> Iterator[str]:
+    """Yield what does not go together."""
+    chosen = (options.snapshot, options.project, options.period, options.as_of, options.timestamp, options.sandbox)
+    if options.plan is not None and (any(chosen) or options.dry_run):
+        yield "--plan says what to run; leave the options that choose it out"
+    if options.snapshot is None and options.plan is None and (options.project is None or options.period is None):
+        yield "give --project and --period, --snapshot or --plan"
+    if options.snapshot is not None and (options.project is not None or options.period is not None):
+        yield "--snapshot says which project and period; leave --project and --period out"
+    if options.sha256 is not None and options.snapshot is None:
+        yield "--sha256 belongs to --snapshot"
+    if options.verify and options.snapshot is None:
+        yield "--verify belongs to --snapshot"
+    settled = {"--as-of": options.as_of, "--timestamp": options.timestamp, "--sandbox": options.sandbox}
+    if options.snapshot is not None and any(settled.values()):
+        yield f"--snapshot has settled that already; leave {next(filter(settled.get, settled))} out"
+    if options.profile is not None and (options.dry_run or options.master.startswith(("sc://", "warm"))):
+        yield "--profile needs a Spark that runs in this process: no --dry-run, no sc://, not warm"
 
 
-def _resolve(catalog: LoadResult, request: RunRequest, period: str, registry: Registry) -> Snapshot:
-    from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions, build_snapshot
+def _make_runner(options: RunOptions, opened: Registry) -> LocalRunner:
+    from airflow_provider_runtime.cli.local_run import LocalRunner
 
-    options = ResolveOptions(
-        as_of=request.as_of,
-        run_timestamp=request.timestamp,
-        sandbox=request.sandbox,
-        slice_store=str(request.state / SLICES),
-        allow_closed=request.allow_closed,
+    def start() -> SparkSession:
+        return start_session(options.master, dict(options.conf), is_small=runner.is_small)
+
+    runner = LocalRunner(
+        opened, start, print_progress, options.allow_closed, options.report, options.verify, options.stage_only
     )
-    return build_snapshot(
-        catalog,
-        request.project,
-        period,
-        options,
-        registry=registry,
-        read_credential=read_credential,
-        read_properties=read_properties,
-    )
+    if options.keep is not None:
+        runner.keep_seconds = options.keep * 86400
+    if options.profile is not None:
+        runner.profiles = []
+    return runner
 
 
-def _load(catalog: Path, project: str) -> LoadResult:
-    from airflow_provider_runtime.core.catalog.loader import load_catalog
+def _show(options: RunOptions, choice: RegistryChoice, opened: Registry) -> None:
+    if options.snapshot is not None:
+        show_snapshot(opened, options.snapshot, options.sha256)
+    else:
+        show_plans(options.catalog, options.make_request(choice.state), opened)
 
-    return load_catalog(catalog, project=project)
 
+def _run(
+    options: RunOptions, choice: RegistryChoice, runner: LocalRunner, opened: Registry, catalog: Path | None
+) -> list[RunResult]:
+    if options.snapshot is not None:
+        runner.runs = 1
+        return run_snapshot(runner, opened, options.snapshot, options.sha256, catalog)
+    if options.plan is None:
+        return run_periods(runner, options.catalog, options.make_request(choice.state), opened)
+    from airflow_provider_runtime.cli.planned_run import run_plan
 
-def _run_periods(runner: LocalRunner, catalog: Path, request: RunRequest, registry: Registry) -> list[RunResult]:
-    from airflow_provider_runtime.cli.local_run import make_failed_result
-    from airflow_provider_runtime.cli.run_summary import print_result
-    from airflow_provider_runtime.core.errors import RuntimeProviderError
-    from airflow_provider_runtime.core.planning.snapshot.store import write_snapshot
-    from airflow_provider_runtime.core.private_folders import make_private_folder
-    from airflow_provider_runtime.core.suggest import list_names
+    def run_one(project: str, period: str) -> RunResult:
+        request = RunRequest(
+            project, period, None, None, None, options.allow_closed, options.keep_going, choice.state, of_plan=True
+        )
+        return run_periods(runner, options.catalog, request, opened)[0]
 
-    make_private_folder(request.state / SLICES)
-    try:
-        loaded = _load(catalog, request.project)
-        periods = _list_periods(loaded, request)
-    except RuntimeProviderError as error:
-        result = make_failed_result(request.period, error)
-        print_result(result, catalog)
-        return [result]
-    results: list[RunResult] = []
-    if not request.of_plan:
-        runner.runs = len(periods)
-    for period in periods:
-        snapshot = None
-        try:
-            snapshot = _resolve(loaded, request, period, registry)
-            uri = write_snapshot(snapshot, str(request.state / SNAPSHOTS))
-            result = runner.execute(snapshot, uri)
-        except RuntimeProviderError as error:
-            result = make_failed_result(period, error, snapshot)
-        print_result(result, catalog)
-        results.append(result)
-        if not result.succeeded and not request.keep_going:
-            break
-    if len(results) < len(periods):
-        left = periods[len(results) :]
-        click.echo(f"stopped: {len(left)} periods were not run ({list_names(left)})", err=True)
-    return results
+    return run_plan(options.plan, options.catalog, opened, choice.snapshots, run_one, keep_going=options.keep_going)
 
 
 def _find_catalog(context: click.Context, catalog: Path) -> Path | None:
     """Return the catalog that is at hand: a snapshot needs none, so that the default may be missing."""
     is_default = context.get_parameter_source("catalog") is click.core.ParameterSource.DEFAULT
     return None if is_default and not catalog.is_dir() else catalog
-
-
-def _check_calendar(catalog: Path, snapshot: Snapshot, *, allow_closed: bool) -> None:
-    """Raise PERIOD_002 when the calendar's file has closed or locked the period since the snapshot was made."""
-    from airflow_provider_runtime.core.catalog.loader import load_catalog
-    from airflow_provider_runtime.core.errors import raise_problems
-    from airflow_provider_runtime.core.planning.snapshot.later_run import list_problems_since
-
-    loaded, name = load_catalog(catalog), snapshot.plan.settings.calendar
-    if loaded.catalog.find_calendar(name) is None and (
-        not catalog.is_dir() or loaded.catalog.is_broken("calendar", name)
-    ):
-        raise_problems(loaded.problems)
-    raise_problems(list_problems_since(loaded.catalog, snapshot, allow_closed=allow_closed))
-
-
-def _run_snapshot(
-    runner: LocalRunner, registry: Registry, uri: str, sha256: str | None, catalog: Path | None
-) -> list[RunResult]:
-    from airflow_provider_runtime.cli.local_run import make_failed_result
-    from airflow_provider_runtime.cli.run_summary import print_result
-    from airflow_provider_runtime.core.errors import RuntimeProviderError
-
-    snapshot = None
-    try:
-        snapshot = _read_snapshot(registry, uri, sha256)
-        if catalog is not None:
-            _check_calendar(catalog, snapshot, allow_closed=runner.allow_closed)
-        result = runner.execute(snapshot, uri)
-    except RuntimeProviderError as error:
-        result = make_failed_result(snapshot.period.identifier if snapshot else "", error, snapshot)
-    print_result(result, None)
-    return [result]
-
-
-def _read_snapshot(registry: Registry, uri: str, sha256: str | None) -> Snapshot:
-    from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
-
-    return read_snapshot(uri, sha256, is_known=lambda digest: registry.find_run(digest) is not None)
-
-
-def _show_snapshot(registry: Registry, uri: str, sha256: str | None) -> None:
-    from airflow_provider_runtime.cli.run_summary import print_plan
-
-    print_plan(_read_snapshot(registry, uri, sha256))
-
-
-def _show_plans(catalog: Path, request: RunRequest, registry: Registry) -> None:
-    from airflow_provider_runtime.cli.run_summary import print_plan
-
-    loaded = _load(catalog, request.project)
-    for period in _list_periods(loaded, request):
-        print_plan(_resolve(loaded, request, period, registry))
-
-
-def write_report(path: Path, reports: list[dict[str, object]], *, several: bool) -> None:
-    """Write the report, or the list of reports, as a whole or not at all."""
-    from spark_jobs.spark.storage import LocalStorage
-
-    document = reports if several else reports[0]
-    LocalStorage().write_bytes(str(path.absolute()), (json.dumps(document, indent=2) + "\n").encode())
-
-
-def prepare_report(path: Path, option: str = "--report") -> None:
-    """Find out before a run, not after it, that a file that it is to write has no place to go to."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as failure:
-        raise click.UsageError(f"the folder of {option} cannot be made: {failure.strerror}") from None
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise click.UsageError(f"{option} cannot be written there")

@@ -73,7 +73,7 @@ def command(
     from airflow_provider_runtime.cli.local_run import LocalRunner
     from airflow_provider_runtime.cli.main import wants_color
     from airflow_provider_runtime.cli.registries import choose_registry
-    from airflow_provider_runtime.cli.run import print_progress, start_session
+    from airflow_provider_runtime.cli.sessions import print_progress, start_session
     from airflow_provider_runtime.core.evidence.row_story import tell_history
     from airflow_provider_runtime.core.evidence.why import Question, history_to_json
     from airflow_provider_runtime.core.runs.published import find_told_run

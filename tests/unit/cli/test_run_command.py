@@ -19,7 +19,7 @@ from click.testing import CliRunner, Result
 from airflow_provider_runtime.cli import local_spark
 from airflow_provider_runtime.cli.local_run import LocalRunner
 from airflow_provider_runtime.cli.main import command as root_command
-from airflow_provider_runtime.cli.run import write_report
+from airflow_provider_runtime.cli.report_files import write_report
 from airflow_provider_runtime.cli.run_summary import add_source_line, print_plan
 from airflow_provider_runtime.core.catalog.catalog import registered_dataset_id
 from airflow_provider_runtime.core.errors import InfrastructureError, PeriodError, Place, Problem
