@@ -170,7 +170,9 @@ def make_rows(chance: random.Random) -> list[Row]:
     ]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    "seed", [*range(12), *(pytest.param(seed, marks=pytest.mark.chaos) for seed in range(12, 300))]
+)
 def test_random_pairs_are_compared_as_in_python(spark: SparkSession, seed: int) -> None:
     chance = random.Random(seed)
     before = make_rows(chance)

@@ -65,12 +65,13 @@ class Look:
         if scope.period is not None and not any(found.values()):
             raise PeriodError(Problem("PERIOD_001", f"no project runs for '{scope.period}'", "see `periods`"))
         # A project is looked at after those that it reads from.
-        for project in self._order_projects():
+        ordered = self._order_projects()
+        for project in ordered:
             for period in found[project.id]:
                 self._look_at(project, period)
         names = {definition.model.name for definition in wanted}
         chosen = [entry for work, entry in self._entries.items() if work.project in names]
-        return Plan(order_entries(chosen, self._starts), scope)
+        return Plan(order_entries(chosen, self._starts, [project.name for project in ordered]), scope)
 
     # Projects
 
@@ -107,12 +108,16 @@ class Look:
 
     def _order_projects(self) -> list[ComparedProject]:
         done: dict[str, ComparedProject] = {}
+        met: set[str] = set()
 
         def place(project: ComparedProject) -> None:
+            # Projects may read each other, or themselves: whoever is met first comes last.
+            if project.id in met:
+                return
+            met.add(project.id)
             for upstream in self._list_upstream(project):
-                if upstream.id not in done and upstream.id != project.id:
-                    place(upstream)
-            done.setdefault(project.id, project)
+                place(upstream)
+            done[project.id] = project
 
         for project in self._projects.values():
             place(project)
@@ -187,6 +192,8 @@ class Look:
 
     def _list_dependencies(self, project: ComparedProject, period: Period) -> Iterator[Work]:
         for upstream in self._list_upstream(project):
+            if upstream.id == project.id:
+                continue
             for found in list_periods_at(project.index, period, upstream.definition.model.level):
                 yield Work(upstream.name, found.identifier)
 

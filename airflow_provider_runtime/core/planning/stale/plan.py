@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from graphlib import TopologicalSorter
@@ -116,10 +116,18 @@ def _describe(entry: Entry) -> dict[str, Any]:
     }
 
 
-def order_entries(entries: Iterable[Entry], starts: Mapping[Work, date]) -> tuple[Entry, ...]:
-    """Return entries so that what others depend on comes first, else by the start of their period and by project."""
+def order_entries(entries: Iterable[Entry], starts: Mapping[Work, date], projects: Sequence[str]) -> tuple[Entry, ...]:
+    """Return entries so that what others depend on comes first, else by the start of their period and by project.
+
+    Where projects read what each other registers, the order of `projects` decides who comes first.
+    """
     by_work = {entry.work: entry for entry in entries}
-    sorter = TopologicalSorter({work: set(entry.depends_on) & by_work.keys() for work, entry in by_work.items()})
+    ranks = {name: rank for rank, name in enumerate(projects)}
+    before = {
+        work: {found for found in entry.depends_on if found in by_work and ranks[found.project] < ranks[work.project]}
+        for work, entry in by_work.items()
+    }
+    sorter = TopologicalSorter(before)
     sorter.prepare()
     ready: list[tuple[date, Work]] = []
     ordered: list[Entry] = []

@@ -207,3 +207,21 @@ def test_run_whose_process_died_without_a_word_has_failed(books: Books) -> None:
     for period, lease_seconds, state in (("2026-02", 60.0, "running"), ("2026-03", -1.0, "failed")):
         books.begin("close", period, lease_seconds=lease_seconds)
         assert books.states()["close", period] == state
+
+
+OWN_JOIN = "on: sales.currency = fx.currency}, {alias: own, dataset_id: %s, on: sales.shop = own.shop}]"
+
+
+def test_project_that_reads_what_it_has_registered_itself_is_planned(books: Books) -> None:
+    change(books, "on: sales.currency = fx.currency}]", OWN_JOIN % "Monthly Close")
+    entry = next(found for found in books.plan(project="close").entries if found.work.period == "2026-01")
+    assert (entry.state, entry.depends_on) == ("fresh", ())
+
+
+def test_projects_that_read_each_other_are_planned(books: Books) -> None:
+    change(books, "on: sales.currency = fx.currency}]", OWN_JOIN % "Names")
+    path = books.root / "catalog" / "books.yaml"
+    registering = "columns: [shop, name], register_as_dataset: Names}"
+    path.write_text(path.read_text().replace("columns: [shop, name]}", registering))
+    works = [(entry.work.project, entry.work.period) for entry in books.plan(period="2026-01").entries]
+    assert sorted(works) == [("close", "2026-01"), ("dollars", "2026-Q1"), ("names", "2026-01")]
