@@ -103,7 +103,7 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        program = [sys.executable, str(CLOSE / "data.py"), "--rows", rows, "--out", str(folder / "data")]
+        program = [sys.executable, str(CLOSE.parent / "data.py"), "--rows", rows, "--out", str(folder / "data")]
         subprocess.run(program, check=True, capture_output=True)
         spark = start_spark("local[2]", {"spark.driver.memory": "4g"})
         published = resolve(folder / "data", folder, "0.00")

@@ -38,7 +38,7 @@ def main() -> None:
 
 def measure(data: Path, size: str, folder: Path) -> None:
     """Run the pipeline once, and ask for rows in several ways."""
-    subprocess.run([sys.executable, str(HERE / "close" / "data.py"), "--rows", size, "--out", str(data)], check=True)
+    subprocess.run([sys.executable, str(HERE / "data.py"), "--rows", size, "--out", str(data)], check=True)
     text = (HERE / "close" / "catalog.yaml").read_text(encoding="utf-8")
     (folder / "catalog").mkdir()
     text = text.replace("@DATA@", str(data.resolve())).replace("@OUT@", str(folder / "out"))
