@@ -20,7 +20,7 @@ from spark_jobs.contract.plan import (
 )
 from spark_jobs.contract.report import Report
 from spark_jobs.contract.sql import WORKING, quote_name, quote_text
-from spark_jobs.contract.system_columns import SYSTEM_TYPES
+from spark_jobs.contract.system_columns import ASSIGNABLE_SYSTEM_COLUMNS, SYSTEM_TYPES
 from spark_jobs.contract.why import (
     LOADED,
     Change,
@@ -244,7 +244,9 @@ class _Wanted:
             # Of equal rows any one may be there.
             self.key = self.compared = tuple(own)
         else:
-            self.key = ("_row_id",) if "_row_id" in names else output.key or tuple(own or names)
+            # Rows of a join or a pairing may be equal in all but what an expression has put into a system column.
+            told = [name for name in names if name in own or name in ASSIGNABLE_SYSTEM_COLUMNS]
+            self.key = ("_row_id",) if "_row_id" in names else output.key or tuple(told or names)
             self.compared = tuple(names)
 
     @property
@@ -308,7 +310,7 @@ def _spell(value: str | None, type_: str) -> str:
 
 def _find_key(operation: AnyOperation, row: TracedRow) -> Values | None:
     """Return the key of the group that an operation has made a row of, or put it into."""
-    if isinstance(operation, AppendOperation) and not operation.aggregations:
+    if isinstance(operation, AppendOperation) and (operation.expand is not None or not operation.aggregations):
         return None
     if not isinstance(operation, AggregateOperation | AppendOperation):
         return None

@@ -155,7 +155,7 @@ def show_snapshot(registry: Registry, uri: str, sha256: str | None) -> None:
     """Print what executing a snapshot again would do."""
     from airflow_provider_runtime.cli.run_summary import print_plan
 
-    print_plan(_read_snapshot(registry, uri, sha256))
+    print_plan(_read_snapshot(registry, uri, sha256), is_own=False)
 
 
 def show_plans(catalog: Path, request: RunRequest, registry: Registry) -> None:
@@ -164,4 +164,4 @@ def show_plans(catalog: Path, request: RunRequest, registry: Registry) -> None:
 
     loaded = _load(catalog, request.project)
     for period in _list_periods(loaded, request):
-        print_plan(_resolve(loaded, request, period, registry))
+        print_plan(_resolve(loaded, request, period, registry), is_own=True)

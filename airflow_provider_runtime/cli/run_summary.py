@@ -12,6 +12,7 @@ import click
 
 from airflow_provider_runtime.cli.check_table import TITLES as CHECK_TITLES
 from airflow_provider_runtime.cli.check_table import make_row
+from airflow_provider_runtime.cli.credentials import read_properties
 from airflow_provider_runtime.cli.local_run import RunResult
 from airflow_provider_runtime.cli.main import wants_color
 from airflow_provider_runtime.cli.tables import print_table
@@ -19,6 +20,7 @@ from airflow_provider_runtime.core.catalog.source_text import SourceText
 from airflow_provider_runtime.core.errors import Problem
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
 from airflow_provider_runtime.core.planning.resolve.locations import hide_control_characters
+from airflow_provider_runtime.core.presence import look_for_data
 from airflow_provider_runtime.core.rendering import render_problems
 from spark_jobs.contract.plan import OutputOperation
 from spark_jobs.contract.report import STEPS, name_step
@@ -174,19 +176,19 @@ def _print_pins(snapshot: Snapshot) -> None:
     print_table(("pinned", "used by", "dataset", "version", "resolver"), rows, empty="")
 
 
-def print_plan(snapshot: Snapshot) -> None:
-    """Print what a run would read, do and write."""
+def print_plan(snapshot: Snapshot, *, is_own: bool) -> None:
+    """Print what a run would read, and whether it is there, what it would do and write.
+
+    For a snapshot from elsewhere nobody is asked for whom its author might have chosen: only this machine's files.
+    """
     plan, project, period = snapshot.plan, snapshot.project.name, snapshot.period.identifier
     # A snapshot from elsewhere may be called anything.
     click.echo(hide_control_characters(f"{project}, period {period}, as of {snapshot.as_of}: nothing was run"))
     _print_pins(snapshot)
     click.echo()
-    rows = [
-        (key, location.shown_uri or location.table or location.kind, location.on_missing)
-        for key, table in plan.tables.items()
-        for location in table.locations
-    ]
-    print_table(("table", "read from", "if missing"), rows, empty="no tables")
+    looked = look_for_data(plan, _open_store if is_own else _refuse, read_properties if is_own else None)
+    rows = [(found.key, found.place, found.said, found.location.on_missing) for found in looked.found]
+    print_table(("table", "read from", "there", "if missing"), rows, empty="no tables")
     click.echo()
     operations = [
         (op.seq, op.type, op.name, op.destination.display if isinstance(op, OutputOperation) else "")
@@ -200,6 +202,18 @@ def print_plan(snapshot: Snapshot) -> None:
     if snapshot.overrides:
         click.echo()
         print_overrides(snapshot)
+
+
+def _refuse(uri: str, reference: str | None) -> Any:
+    del uri, reference
+    raise LookupError("not asked for a snapshot")
+
+
+def _open_store(uri: str, reference: str | None) -> Any:
+    # Airflow takes a second to import; only those whose data are in an object store wait for it.
+    from airflow_provider_runtime.hooks.storage import open_store
+
+    return open_store(uri, reference)
 
 
 def print_overrides(snapshot: Snapshot, *, err: bool = False) -> None:

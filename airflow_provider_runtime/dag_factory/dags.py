@@ -226,6 +226,9 @@ def make_tasks(
         "requires_previous_period": settings.requires_previous_period,
         "deploy_mode": spark.get("deploy_mode"),
     }
+    if settings.wait_for_data is not None:
+        resolve_arguments["wait_for_data"] = parse_duration(settings.wait_for_data.up_to)
+        resolve_arguments["poke_interval"] = parse_duration(settings.wait_for_data.every).total_seconds()
     resolve = ResolveOperator(**{**shared, **resolve_arguments, **(resolve_args or {})})
     job: dict[str, Any] = {
         **shared,

@@ -209,9 +209,10 @@ def _describe(operation: Operation) -> str:
     if isinstance(operation, UpdateOperation):
         return f"sets {', '.join(entry.column for entry in operation.arguments.assignments)}"
     if isinstance(operation, AggregateOperation):
-        return f"by {', '.join(operation.arguments.group_by)}"
+        return f"by {', '.join(operation.arguments.group_by)}" if operation.arguments.group_by else "one row of all"
     if isinstance(operation, AppendOperation):
-        return f"from {operation.arguments.source.dataset_id}"
+        paired = f", paired where {operation.arguments.expand.on}" if operation.arguments.expand is not None else ""
+        return f"from {operation.arguments.source.dataset_id}{paired}"
     if isinstance(operation, OutputOperation):
         name = operation.arguments.register_as_dataset
         target = _describe_destination(operation.arguments.destination)

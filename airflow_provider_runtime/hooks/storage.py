@@ -66,6 +66,18 @@ def make_local_store(uri: str) -> None:
         make_private_folder(Path(local))
 
 
+def open_store(uri: str, reference: str | None) -> Any:
+    """Return the file system that Airflow's object storage has for a URI; LookupError when it has none."""
+    from airflow.sdk import ObjectStoragePath
+
+    connection = (reference or "").removeprefix("airflow://") if (reference or "").startswith("airflow://") else None
+    try:
+        return ObjectStoragePath(uri, conn_id=connection).fs
+    except (ImportError, ValueError) as error:
+        scheme = uri.partition(":")[0]
+        raise LookupError(f"no file system of Airflow for '{scheme}:'") from error
+
+
 def _open_object(uri: str) -> Any:
     from airflow.sdk import ObjectStoragePath
 

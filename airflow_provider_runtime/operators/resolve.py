@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowRescheduleException
 
-from airflow_provider_runtime.core.errors import PeriodError, Problem, get_error_class
+from airflow_provider_runtime.core.errors import PeriodError, Problem, RuntimeProviderError, get_error_class
 from airflow_provider_runtime.core.rendering import render_problem
 from airflow_provider_runtime.failures import translate_errors
 from airflow_provider_runtime.hooks.credentials import read_properties, read_secret
 from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID, RuntimeHook
+from airflow_provider_runtime.hooks.storage import open_store
 from airflow_provider_runtime.operators.links import EvidenceLink, RunPlace, SnapshotLink
 from airflow_provider_runtime.operators.period_choice import choose_period, read_day
 from spark_jobs.contract.documents import write_document
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from spark_jobs.contract.snapshot import Snapshot
 
 Pins = dict[str, Any]
+NO_DATA = ("DATA_001", "APPEND_008")
 MIN_POKE_SECONDS = 15.0
 """A task that is due again before its executor has told of the look before is taken for dead by the scheduler."""
 
@@ -46,6 +49,7 @@ class ResolveOperator(BaseOperator):
     :param allow_open_period: run a period that has not ended
     :param allow_closed: run a period that is closed
     :param requires_previous_period: wait until the period before is published
+    :param wait_for_data: how long to wait until all that the run would read is there
     :param poke_interval: seconds between two looks while waiting, at least 15
     :param sandbox: datasource below which a draft writes
     :param deploy_mode: `cluster` when the Spark driver will not run in the task's own process
@@ -66,6 +70,7 @@ class ResolveOperator(BaseOperator):
         allow_open_period: bool = False,
         allow_closed: bool = False,
         requires_previous_period: bool = False,
+        wait_for_data: timedelta | None = None,
         poke_interval: float = 60.0,
         sandbox: str | None = None,
         deploy_mode: str | None = None,
@@ -82,6 +87,7 @@ class ResolveOperator(BaseOperator):
         self.allow_open_period = allow_open_period
         self.allow_closed = allow_closed
         self.requires_previous_period = requires_previous_period
+        self.wait_for_data = wait_for_data
         self.poke_interval = max(poke_interval, MIN_POKE_SECONDS)
         self.sandbox = sandbox
         self.deploy_mode = deploy_mode
@@ -103,7 +109,8 @@ class ResolveOperator(BaseOperator):
         try:
             if self.requires_previous_period:
                 self._await_previous(context, catalog, definition, period, registry)
-            snapshot = self._build(hook, loaded, definition, period, registry)
+            build = partial(self._build, hook, loaded, definition, period, registry)
+            snapshot = build() if self.wait_for_data is None else self._await_data(context, build, self.wait_for_data)
         finally:
             registry.close()
         from airflow_provider_runtime.core.planning.snapshot.store import write_snapshot
@@ -175,24 +182,53 @@ class ResolveOperator(BaseOperator):
     ) -> None:
         """Return when the period before is published or need not be; else ask to be looked at again later."""
         from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods
+        from airflow_provider_runtime.core.planning.snapshot.earlier_periods import list_unpublished
 
         index = get_project_periods(catalog, definition)
         period = index.get_period(identifier, definition.model.level)
-        previous = index.find_previous(period)
-        if previous is None or registry.is_published(definition.model.id, previous.identifier):
+        unpublished = list_unpublished(catalog, definition, index, period, registry)
+        if not unpublished:
             return
-        first = _read_first_day(definition)
-        if first is not None and previous.start_date < first:
-            return
+        first = unpublished[0]
         waited = self._measure_wait(context)
         if self.execution_timeout is not None and waited >= self.execution_timeout:
-            message = f"the period before, {previous.identifier}, was not published within {self.execution_timeout}"
-            hint = f"run {definition.model.name} for {previous.identifier} first"
+            shown = first.describe(definition)
+            message = f"the period before, {shown}, was not published within {self.execution_timeout}"
+            hint = f"run {first.project.model.name} for {first.period.identifier} first"
             raise PeriodError(Problem("PERIOD_005", message, hint, definition.locate("airflow")))
-        self.log.info("waiting for %s to be published", previous.identifier)
-        raise AirflowRescheduleException(  # type: ignore[no-untyped-call]
-            datetime.now(UTC) + timedelta(seconds=self.poke_interval)
-        )
+        self.log.info("waiting for %s to be published", ", ".join(found.describe(definition) for found in unpublished))
+        raise self._ask_for_another_look()
+
+    def _await_data(self, context: Context, build: Callable[[], Snapshot], up_to: timedelta) -> Snapshot:
+        """Return the snapshot when all that it reads is there; else ask to be looked at again later.
+
+        What the last look has found is pinned. When time is over, what is missing fails the run.
+        """
+        from airflow_provider_runtime.core.presence import look_for_data
+
+        try:
+            snapshot = build()
+        except RuntimeProviderError as failure:
+            # A table without a version, or a dataset without the period: all else is a mistake that no wait mends.
+            if any(problem.code not in NO_DATA for problem in failure.problems):
+                raise
+            missing, error = [problem.message for problem in failure.problems], failure
+        else:
+            found = look_for_data(snapshot.plan, open_store, read_properties)
+            for presence in found.found:
+                if presence.is_there is None:
+                    self.log.warning("cannot look for %s: %s", presence.place, presence.reason)
+            if not found.missed:
+                return snapshot
+            missing, error = [presence.place for presence in found.missed], found.make_error(f"waiting {up_to}")
+        if self._measure_wait(context) >= up_to:
+            raise error
+        self.log.info("waiting for data, up to %s: %s", up_to, "; ".join(missing))
+        raise self._ask_for_another_look()
+
+    def _ask_for_another_look(self) -> AirflowRescheduleException:
+        due = datetime.now(UTC) + timedelta(seconds=self.poke_interval)
+        return AirflowRescheduleException(due)  # type: ignore[no-untyped-call]
 
     def _measure_wait(self, context: Context) -> timedelta:
         first: datetime | None = context["ti"].get_first_reschedule_date(context)
@@ -206,8 +242,3 @@ class ResolveOperator(BaseOperator):
         from airflow_provider_runtime.operators.lineage import make_operator_lineage, read_plan
 
         return make_operator_lineage(read_plan(self.snapshot_uri))
-
-
-def _read_first_day(definition: Definition[Project]) -> date | None:
-    settings = definition.model.airflow
-    return read_day(settings.start_date, "start_date") if settings and settings.start_date else None

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from spark_jobs.contract.checks import Check
 
+ROWS = "@rows"
 LONGEST_WAIT_SECONDS = 10
 """For a total that no value holds, of which Spark only speaks in its log."""
 
@@ -47,10 +48,15 @@ class InputValues:
             return frame
         self._observation = Observation()
         metrics = [functions.expr(sql).alias(f"@i{index}") for index, sql in enumerate(self._wanted)]
+        metrics.append(functions.expr("count(1)").alias(ROWS))
         return frame.alias(WORKING).observe(self._observation, *metrics)
 
-    def read(self) -> Mapping[str, Any]:
-        """Return the totals by their SQL, once the rows were read; nothing when they cannot be told."""
+    def read(self, rows: int) -> Mapping[str, Any]:
+        """Return the totals by their SQL, once the rows were read; nothing when they cannot be told.
+
+        The first action tells them, and one that only begins to read, or finds that it needs no row, tells of fewer
+        rows than there are.
+        """
         if self._observation is None:
             return {}
         found: dict[str, Any] = {}
@@ -58,6 +64,8 @@ class InputValues:
         reading.start()
         reading.join(LONGEST_WAIT_SECONDS)
         metrics = dict(found)
+        if metrics.get(ROWS) != rows:
+            return {}
         names = [f"@i{index}" for index in range(len(self._wanted))]
         return {sql: metrics[name] for sql, name in zip(self._wanted, names, strict=True) if name in metrics}
 

@@ -14,7 +14,16 @@ from urllib.parse import unquote
 from spark_jobs.contract.callable_words import CALLABLE
 from spark_jobs.contract.jdbc_properties import DATABASES, find_refused_properties, is_permitted
 from spark_jobs.contract.options import KNOWN_FORMATS, moves_files, runs_code
-from spark_jobs.contract.plan import Destination, Location, OutputOperation, Plan, UpdateOperation, order_joins
+from spark_jobs.contract.plan import (
+    AppendOperation,
+    Destination,
+    Location,
+    Operation,
+    OutputOperation,
+    Plan,
+    UpdateOperation,
+    order_joins,
+)
 from spark_jobs.contract.problems import shorten
 
 _TOKEN = re.compile(
@@ -55,14 +64,14 @@ def check_plan(plan: Plan) -> None:
         for name in names if location.kind == "jdbc" else ():
             if _NO_TABLE_NAME.search(name):
                 raise UnsafePlanError(f"it holds a table that is not a name: {shorten(name, 80)}")
-    for operation in plan.operations:
+    for operation in _list_operations(plan):
         try:
             order_joins(operation.joins)
         except ValueError as error:
             raise UnsafePlanError(str(error)) from error
-        for join in operation.joins:
-            if not _ALIAS.fullmatch(join.alias):
-                raise UnsafePlanError(f"it holds an alias that is not a name: {shorten(join.alias, 80)}")
+        for alias in _list_aliases(operation):
+            if not _ALIAS.fullmatch(alias):
+                raise UnsafePlanError(f"it holds an alias that is not a name: {shorten(alias, 80)}")
     for sql in _list_sql(plan):
         if (reason := find_foreign_part(sql)) is not None:
             raise UnsafePlanError(f"it holds SQL that no expression compiles to: {shorten(reason, 80)}")
@@ -159,8 +168,22 @@ def _list_places(plan: Plan) -> Iterator[Location | Destination]:
             yield operation.destination
 
 
-def _list_sql(plan: Plan) -> Iterator[str]:
+def _list_operations(plan: Plan) -> Iterator[Operation]:
+    """Yield all operations, and those that choose the rows which an append pairs."""
     for operation in plan.operations:
+        yield operation
+        if isinstance(operation, AppendOperation) and operation.expand is not None:
+            yield operation.expand.rows
+
+
+def _list_aliases(operation: Operation) -> Iterator[str]:
+    yield from (join.alias for join in operation.joins)
+    if isinstance(operation, AppendOperation) and operation.expand is not None:
+        yield operation.expand.alias
+
+
+def _list_sql(plan: Plan) -> Iterator[str]:
+    for operation in _list_operations(plan):
         if operation.where is not None:
             yield operation.where
         for join in operation.joins:
@@ -170,6 +193,8 @@ def _list_sql(plan: Plan) -> Iterator[str]:
                 yield equality.row
                 yield equality.alias
         yield from (item.sql for item in operation.expressions)
+        if isinstance(operation, AppendOperation) and operation.expand is not None:
+            yield operation.expand.condition
         if isinstance(operation, UpdateOperation):
             yield from (column.sql for step in operation.group_steps for column in step)
     for check in plan.checks:

@@ -59,6 +59,8 @@ class Location:
     on_missing: Literal["error", "empty"] = "error"
     period: str | None = None
     """The period whose rows this location holds: the filter's value, and the value of a column that is not there."""
+    needs_rows: bool = False
+    """Whether it must hold rows of the period, and not only be there: other periods have their rows there too."""
     columns: tuple[str, ...] = ()
     """For memory: names of the values of a row, as a file's header would give them."""
     rows: tuple[tuple[str | None, ...], ...] = ()
@@ -292,6 +294,19 @@ class AggregateOperation(Operation):
         return self.aggregations
 
 
+@dataclass(frozen=True, slots=True)
+class Expand:
+    """How an append makes a row of each pair of a source row, which the alias names, and a working row."""
+
+    alias: str
+    condition: str
+    """SQL over both rows that is TRUE for a pair."""
+    reads: tuple[Read, ...]
+    """What the condition reads."""
+    rows: Operation
+    """Which working rows are paired, and the lookups of their expressions."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppendOperation(Operation):
     """A compiled append; without group_by the source's rows come as they are."""
@@ -301,11 +316,15 @@ class AppendOperation(Operation):
     """Key into the plan's tables."""
     source_dataset_id: str
     columns: tuple[Expression, ...]
-    """Working columns that the (aggregated) source rows fill, as SQL over `@w` = those rows; the others are NULL."""
+    """Working columns that the (aggregated) source rows fill, as SQL over `@w` = those rows; the others are NULL.
+
+    With `expand` the SQL is over `@w` = the working row and the alias = the source row.
+    """
     group_by: tuple[str, ...] = ()
     aggregations: tuple[Expression, ...] = ()
     distinct: bool = False
     """Whether one row is left of those that are equal in all columns but system columns."""
+    expand: Expand | None = None
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
@@ -315,7 +334,11 @@ class AppendOperation(Operation):
     @property
     def tables(self) -> tuple[str, ...]:
         """Keys of the tables that it reads beside the working dataset."""
-        return (self.source,)
+        return (self.source, *(self.expand.rows.tables if self.expand is not None else ()))
+
+    def may_touch(self, origins: Collection[int]) -> bool:
+        """Tell whether it may pair rows of any of these origins."""
+        return self.expand is not None and self.expand.rows.may_touch(origins)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -480,3 +503,10 @@ def name_table(table: Table) -> str:
 def name_column(table: Table, column: str | None) -> str:
     """Return how messages speak of a table's column."""
     return name_table(table) + (f", column '{column}'" if column else "")
+
+
+def name_place(table: Table, location: Location) -> str:
+    """Return how messages speak of one of a table's locations: with its period where the table has several."""
+    place = location.shown_uri or location.table or location.kind
+    is_one_of_many = len({found.period for found in table.locations}) > 1
+    return f"{place} for {location.period}" if is_one_of_many and location.period else place

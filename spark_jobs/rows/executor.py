@@ -25,6 +25,7 @@ from spark_jobs.contract.plan import (
     AppendOperation,
     DeleteOperation,
     Join,
+    Operation,
     OutputOperation,
     UpdateOperation,
     name_table,
@@ -32,12 +33,13 @@ from spark_jobs.contract.plan import (
 from spark_jobs.contract.report import STEPS, JoinReport, OperationReport, SourceReport, name_step
 from spark_jobs.contract.snapshot import Snapshot
 from spark_jobs.contract.sql import WORKING, quote_name
+from spark_jobs.contract.system_columns import SYSTEM_TYPES
 from spark_jobs.errors import JobError, shorten
 from spark_jobs.rows.flags import DELETED_BEFORE, added_flag, matched_flag, touched_flag
 from spark_jobs.rows.joins import JoinCheck, JoinSide, TouchedRows, find_touched_rows, flag_matches
 from spark_jobs.rows.matches import find_double_match, find_missing_matches
 from spark_jobs.rows.operations.aggregate import group_rows
-from spark_jobs.rows.operations.append import read_source_rows
+from spark_jobs.rows.operations.append import fill_columns, pair_rows, read_source_rows
 from spark_jobs.rows.operations.delete import delete_rows
 from spark_jobs.rows.operations.output import select_output
 from spark_jobs.rows.operations.update import update_rows
@@ -224,7 +226,7 @@ class Execution:
         self._evaluation.wait()
         self._sinks.seal()
         # Without a count of its rows nobody has read the input.
-        return self._evaluation.finish(self._input.read() if rows_in is not None else {})
+        return self._evaluation.finish(self._input.read(rows_in) if rows_in is not None else {})
 
     def _open_input(self) -> DataFrame:
         if self._input.rows is not None:
@@ -368,7 +370,7 @@ class Execution:
 
     def _aggregate(self, working: WorkingDataset, operation: AggregateOperation, ordinal: int) -> None:
         read = [part for part in working.parts if operation.may_touch(part.origins)]
-        rows = self._touch(union([working.drop_flags(part) for part in read] or [working.take_none()]), operation)
+        rows = self._touch(_unite_rows(working, read), operation)
         groups = group_rows(rows.frame.alias(WORKING).where(rows.touched), operation.group_by, operation.aggregations)
         keys = [quote_name(name) for name in operation.group_by]
         numbered = groups.selectExpr("*", f"{self._hash(keys, operation.seq)} AS {quote_name(POSITION)}")
@@ -376,13 +378,19 @@ class Execution:
         self._add(working, operation, self._keep(numbered), ordinal, source, operation.group_by, read, is_kept=True)
 
     def _append(self, working: WorkingDataset, operation: AppendOperation, ordinal: int) -> None:
-        source = self._loaded[operation.source].frame
-        rows = read_source_rows(source, operation, self._salt(operation.seq))
-        is_kept = bool(operation.aggregations) or operation.distinct
+        loaded, salt = self._loaded[operation.source], self._salt(operation.seq)
+        source = read_source_rows(loaded.frame, operation, salt)
+        if operation.expand is None:
+            read, rows = [], fill_columns(source, operation)
+        else:
+            read = [part for part in working.parts if operation.may_touch(part.origins)]
+            touched = self._touch(_unite_rows(working, read), operation.expand.rows)
+            rows = pair_rows(touched, source, operation, operation.expand, salt, is_small=loaded.is_small)
+        is_kept = bool(operation.aggregations) or operation.distinct or operation.expand is not None
         if is_kept:
             rows = self._keep(rows)
-        periods = [name for name in rows.columns if name.startswith("_period")]
-        self._add(working, operation, rows, ordinal, operation.source_dataset_id, periods, (), is_kept=is_kept)
+        filled = [name for name in rows.columns if name in SYSTEM_TYPES]
+        self._add(working, operation, rows, ordinal, operation.source_dataset_id, filled, read, is_kept=is_kept)
 
     def _keep(self, frame: DataFrame) -> DataFrame:
         """Return rows that are computed once and kept from then on: the plan of what they came from ends here."""
@@ -397,7 +405,7 @@ class Execution:
         rows: DataFrame,
         ordinal: int,
         source_dataset: str,
-        grouped: Sequence[str],
+        filled: Sequence[str],
         read: Sequence[Part],
         *,
         is_kept: bool,
@@ -410,7 +418,7 @@ class Execution:
             seq=operation.seq,
             ordinal=ordinal,
             source_dataset=source_dataset,
-            grouped=grouped,
+            filled=filled,
         )
         flags = working.register.add((), {added_flag(operation.seq): "TRUE"})
         frame = rows.alias(WORKING).selectExpr(*columns, *flags.columns)
@@ -448,7 +456,7 @@ class Execution:
             union(observed.frames(pending)).write.format("noop").mode("overwrite").save()
             observed.record(pending)
 
-    def _touch(self, frame: DataFrame, operation: AnyOperation, *, see_deleted: bool = False) -> TouchedRows:
+    def _touch(self, frame: DataFrame, operation: Operation, *, see_deleted: bool = False) -> TouchedRows:
         sides = {join.alias: self._choose_strategy(join, self._open_side(join.table)) for join in operation.joins}
         rows = find_touched_rows(frame, operation, sides, see_deleted=see_deleted)
         self._checks.extend(rows.checks)
@@ -523,3 +531,8 @@ class Execution:
                 return None
             total += -affected if isinstance(operation, DeleteOperation) else affected
         return total
+
+
+def _unite_rows(working: WorkingDataset, parts: Sequence[Part]) -> DataFrame:
+    """Return the rows of some parts, without their flags."""
+    return union([working.drop_flags(part) for part in parts] or [working.take_none()])

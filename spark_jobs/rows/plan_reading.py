@@ -16,15 +16,14 @@ from spark_jobs.contract.system_columns import SYSTEM_TYPES
 from spark_jobs.rows.working import find_origins
 
 if TYPE_CHECKING:
-    from spark_jobs.contract.plan import AnyOperation, Plan
+    from spark_jobs.contract.plan import AnyOperation, Operation, Plan
     from spark_jobs.rows.working import Part
 
 
-def list_needed(operation: AnyOperation) -> set[str]:
+def list_needed(operation: Operation) -> set[str]:
     """Return the working columns that an operation reads."""
-    # An append's own expressions are over the source's rows.
     if isinstance(operation, AppendOperation):
-        return set()
+        return _list_paired(operation)
     reads = [*operation.where_reads, *(read for join in operation.joins for read in join.reads)]
     reads += [read for item in operation.expressions for read in item.reads]
     needed = {read.column for read in reads if read.alias is None}
@@ -44,6 +43,15 @@ def list_needed(operation: AnyOperation) -> set[str]:
     return needed
 
 
+def _list_paired(operation: AppendOperation) -> set[str]:
+    """Return the working columns that pairs of an append read; its other expressions are over the source's rows."""
+    if operation.expand is None:
+        return set()
+    reads = [*operation.expand.reads, *(read for item in operation.columns for read in item.reads)]
+    # The ids of the working rows tell pairs apart.
+    return {"_row_id", *list_needed(operation.expand.rows), *(read.column for read in reads if read.alias is None)}
+
+
 def needs_row_ids(plan: Plan) -> bool:
     """Tell whether any operation reads row ids."""
     return any("_row_id" in list_needed(operation) for operation in plan.operations)
@@ -51,7 +59,8 @@ def needs_row_ids(plan: Plan) -> bool:
 
 def is_reader(operation: AnyOperation) -> bool:
     """Tell whether an operation makes Spark compute the working rows."""
-    return isinstance(operation, AggregateOperation | OutputOperation)
+    is_pairing = isinstance(operation, AppendOperation) and operation.expand is not None
+    return is_pairing or isinstance(operation, AggregateOperation | OutputOperation)
 
 
 def list_needed_by(operations: Sequence[AnyOperation]) -> set[str]:
@@ -106,6 +115,6 @@ def list_users(operations: Sequence[AnyOperation], origins: Collection[int]) -> 
     return [operation for operation in operations if operation.may_touch(origins)]
 
 
-def changes_rows(operation: AnyOperation) -> bool:
+def changes_rows(operation: Operation) -> bool:
     """Tell whether an operation changes working rows."""
     return isinstance(operation, UpdateOperation | DeleteOperation)

@@ -282,12 +282,12 @@ class Replay(Execution):
             conditions = tuple(condition for condition in fixed if condition.columns <= keys)
             inner = Walk(operation.seq, conditions, origins=_read_origins(operation))
         if (operation.seq, inner) not in self._made:
+            needs_rows = isinstance(operation, AggregateOperation) or operation.expand is not None
+            made = self._walk(inner) if needs_rows else WorkingDataset([], working.columns)
+            made.parts = [replace(part, is_kept=False) for part in made.parts]
             if isinstance(operation, AggregateOperation):
-                made = self._walk(inner)
-                made.parts = [replace(part, is_kept=False) for part in made.parts]
                 self._aggregate(made, operation, self._ordinals[operation.seq])
             else:
-                made = WorkingDataset([], working.columns)
                 self._append(made, operation, self._ordinals[operation.seq])
             part = made.parts[-1]
             part = replace(part, frame=made.drop_flags(part), flags=(), checked=(), is_kept=False)
@@ -352,7 +352,7 @@ class Replay(Execution):
     def _note_matches(self, part: Part, operation: Operation, *, see_deleted: bool = False) -> TouchedRows:
         """Flag the rows that an operation touches, and note what its joins have found for them."""
         joins = tuple(replace(join, columns=_list_shown(join)) for join in operation.joins)
-        rows = self._touch(part.frame, replace(operation, joins=joins), see_deleted=see_deleted)  # type: ignore[arg-type]
+        rows = self._touch(part.frame, replace(operation, joins=joins), see_deleted=see_deleted)
         matches = [
             f"CASE WHEN `@w`.{quote_name(name_alias(join.alias))} IS NOT NULL THEN {self._pack_match(join)} END"
             for join in joins

@@ -81,9 +81,12 @@ def complete_new_rows(
     seq: int,
     ordinal: int,
     source_dataset: str,
-    grouped: Collection[str] = (),
+    filled: Collection[str] = (),
 ) -> list[str]:
-    """Return the SQL of the working dataset's columns over rows that an operation made, with their positions."""
+    """Return the SQL of the working dataset's columns over rows that an operation made, with their positions.
+
+    `filled` are the columns that the rows bring along, such as the period that they are grouped by.
+    """
     period = snapshot.period
     values = {
         "_row_id": build_row_id(make_prefix(snapshot.run_timestamp, ordinal), _POSITION),
@@ -99,8 +102,8 @@ def complete_new_rows(
         "_period_to": "CAST(NULL AS date)",
     }
     present = set(frame.columns)
-    for name in ("_period", "_period_from", "_period_to"):
-        if name in grouped:
+    for name in ("_period", "_period_from", "_period_to", "_labels"):
+        if name in filled:
             values[name] = f"`@w`.{quote_name(name)}"
     return name_values(
         {

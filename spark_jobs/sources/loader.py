@@ -19,6 +19,7 @@ from spark_jobs.sources.numbering import number_files
 from spark_jobs.sources.opening import SourceContext, open_locations, relax_older_slice
 from spark_jobs.sources.period_filter import build_period_filter
 from spark_jobs.sources.seen_files import find_replaced, look_again
+from spark_jobs.sources.shared_places import check_shared_places
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -70,6 +71,7 @@ def load_table(context: SourceContext, table: Table) -> LoadedTable:
     """Return the rows of a table that the run sees, as its declaration says they are."""
     wanted = list_columns(table)
     opened = open_locations(context, table, wanted)
+    check_shared_places(table, opened, lambda rows, column: _ColumnReader(context, table, rows).read(column))
     if _is_numbered(context, table):
         opened = number_files(opened)
     if table.role != "input":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.errors import AnalysisException, IllegalArgumentException
 
 from spark_jobs.contract.codes import Code
-from spark_jobs.contract.plan import name_table
+from spark_jobs.contract.plan import name_place, name_table
 from spark_jobs.errors import JobError, MarkedProblem, shorten
 from spark_jobs.sources.columns import Wanted, find_mismatches
 from spark_jobs.sources.database_snapshots import DatabaseSnapshots
@@ -106,7 +106,7 @@ def _explain_failure(table: Table, location: Location, error: Exception) -> list
     place = location.shown_uri or str(location.table)
     if isinstance(error, MissingDataError):
         hint = "write the data first, or let the resolver's rule say `on_missing: empty`"
-        missing = _make_problem(table, "DATA_001", f"no data at {place}", hint)
+        missing = _make_problem(table, "DATA_001", f"no data at {name_place(table, location)}", hint)
         return [missing] if location.on_missing == "error" else []
     if isinstance(error, MissingVersionError):
         what = f"a file of version {location.version} of the table at {place} is gone: the version has expired"

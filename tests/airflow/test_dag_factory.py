@@ -73,7 +73,8 @@ def test_airflow_block_sets_the_dag(catalog: WriteCatalog) -> None:
     settings = (
         '{start_date: "2026-01-01", timezone: Europe/Berlin, retries: 5, retry_delay: 2m, pool: spark, tags: [a, b],'
         " owner: finance, max_active_runs: 2, allow_closed: true, requires_previous_period: true,"
-        " deadline: {after_period_end: 3d}, spark: {conn_id: cluster, executor_memory: 2G}}"
+        " deadline: {after_period_end: 3d}, wait_for_data: {up_to: 2d, every: 5m},"
+        " spark: {conn_id: cluster, executor_memory: 2G}}"
     )
     dag = project_dag("close", catalog(airflow=settings))
     resolve, run = dag.get_task("resolve"), dag.get_task("run")
@@ -87,6 +88,7 @@ def test_airflow_block_sets_the_dag(catalog: WriteCatalog) -> None:
         assert (task.owner, task.pool, task.retries, task.retry_delay) == ("finance", "spark", 5, timedelta(minutes=2))
     assert (run._conn_id, run._executor_memory) == ("cluster", "2G")
     assert resolve.requires_previous_period
+    assert (resolve.wait_for_data, resolve.poke_interval) == (timedelta(days=2), 300)
     assert resolve.allow_closed
     assert store(dag).deadline
 
@@ -255,6 +257,7 @@ AIRFLOW_BLOCKS = [
     *[f'{{schedule: "{cron}"}}' for cron in ("0 6 3 * *", "0 0 30 2 *", "0 0 3 * * 0", "0 6 L * *", "61 * * * *")],
     *[f'{{retry_delay: "{text}"}}' for text in ("0s", "2H", "2 h", " 2h", "1d12h", "5 minutes", "90s")],
     *[f'{{deadline: {{after_queued: "{text}"}}}}' for text in ("0s", "2h", "3D")],
+    *[f"{{wait_for_data: {{{text}}}}}" for text in ("up_to: 3d, every: 10m", "up_to: 3d", "up_to: soon", "every: 1h")],
     *[f'{{start_date: "{text}"}}' for text in ("2026-01-01", "2026-01-01T06:00:00", "2026-02-30")],
     "{timezone: Mars/Base}",
 ]

@@ -128,6 +128,41 @@ def test_resolve_does_not_wait_before_the_projects_first_period(home: Path) -> N
     assert resolve(FakeTask(), requires_previous_period=True)["period"] == "2026-01"
 
 
+WAIT: dict[str, Any] = {"wait_for_data": timedelta(hours=1)}
+
+
+def test_resolve_waits_until_all_that_it_reads_is_there(home: Path) -> None:
+    file = home / "data" / "fx_close" / "transactions" / "2026-02.csv"
+    content = file.read_bytes()
+    file.unlink()
+    task = FakeTask(partition_key="2026-02")
+    with pytest.raises(AirflowRescheduleException):
+        resolve(task, **WAIT)
+    file.write_bytes(content)
+
+    assert resolve(task, **WAIT)["period"] == "2026-02"
+
+
+def test_resolve_says_what_never_came(home: Path) -> None:
+    (home / "data" / "fx_close" / "transactions" / "2026-02.csv").unlink()
+    task = FakeTask(partition_key="2026-02", first_reschedule=datetime.now(UTC) - timedelta(hours=2))
+
+    with pytest.raises(AirflowFailException, match=r"DATA_001.*transactions/2026-02.csv after waiting 1:00:00"):
+        resolve(task, **WAIT)
+
+
+def test_resolve_waits_for_the_slices_of_a_registered_dataset(home: Path, spark: FakeSpark) -> None:
+    first = FakeTask()
+    run(first, resolve(first))
+    with pytest.raises(AirflowRescheduleException):
+        resolve(FakeTask(partition_key="2026-02"), "budget-review", **WAIT)
+
+
+def test_resolve_does_not_wait_for_what_no_data_mend(home: Path) -> None:
+    with pytest.raises(AirflowFailException, match="PERIOD_001"):
+        resolve(FakeTask(partition_key="2026-13"), **WAIT)
+
+
 # run
 
 

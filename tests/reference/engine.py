@@ -185,6 +185,17 @@ class Working:
             rows = summarise(rows, group_by, aggregations)
         self._append(seq, source.dataset_id, rows)
 
+    def expand(self, seq: int, pair: Join, selector: Expr | None, columns: Sequence[tuple[str, Expr]]) -> None:
+        made = []
+        for row in self._selected(selector):
+            base = self._environments(row, [])[0][0]
+            for source in pair.table.read(self.run.period, self.run.as_of):
+                both = base | {(pair.alias, name): source.get(name) for name in pair.table.columns}
+                if pair.on.evaluate(both) is True:
+                    made.append({name: expression.evaluate(both) for name, expression in columns})
+        self._add_columns([name for name, _ in columns])
+        self._append(seq, pair.table.dataset_id, made)
+
     def _append(self, seq: int, source: str, rows: Sequence[Record]) -> None:
         for values in rows:
             row = dict.fromkeys([*self.table.columns, *self.added])

@@ -121,9 +121,9 @@ class Generator:
             seq = 0
             for _ in range(self.random.randint(1, 6)):
                 seq += self.random.randint(1, 5)
-                self.random.choice([self._update, self._update, self._aggregate, self._append, self._delete])(
-                    seq, working
-                )
+                self.random.choice(
+                    [self._update, self._update, self._aggregate, self._append, self._expand, self._delete]
+                )(seq, working)
             if self.random.random() < 0.4:
                 seq += 1
                 self._output(seq, working)
@@ -490,6 +490,20 @@ class Generator:
         working.aggregate(seq, selector, group_by, functions)
         for name, _ in functions:
             self.scope.setdefault(name, x.decimal(6))
+
+    def _expand(self, seq: int, working: Working) -> None:
+        name = self.random.choice(["rates", "targets"])
+        key, other = x.column(None, "region", x.STRING, "region"), x.column("fx", "code", x.STRING, "fx.code")
+        on = self.random.choice([x.compare("=", key, other), x.literal(True), x.compare("<", other, key)])
+        pair = Join("fx", self.tables[name], on)
+        text, selector = self._selector([])
+        columns = [self._assignment(name, [pair]) for name in self._targets()]
+        expand = {"alias": "fx", "on": on.text, "columns": [{"column": n, "expression": e.text} for n, e in columns]}
+        arguments: dict[str, object] = {"source": {"dataset_id": name}, "add_columns": True, "expand": expand}
+        self._add(seq, "append", arguments, text)
+        working.expand(seq, pair, selector, columns)
+        for column, expression in columns:
+            self.scope.setdefault(column, expression.kind)
 
     def _append(self, seq: int, working: Working) -> None:
         source = self.tables["budget"]

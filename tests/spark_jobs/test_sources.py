@@ -8,6 +8,7 @@ import uuid
 from datetime import date, datetime
 from decimal import Decimal as D
 from pathlib import Path
+from typing import Any
 
 import pyarrow
 import pyarrow.orc
@@ -463,3 +464,23 @@ def test_file_that_is_replaced_while_a_run_reads_it(
     monkeypatch.setattr(Execution, "_settle", replace_file)
     with pytest.raises(JobError, match=r"DATA_004: table .*a\.csv was replaced while the run read it"):
         run(spark, plan)
+
+
+def test_months_in_one_file_must_all_have_rows_where_all_are_required(spark: SparkSession, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "id,_period\na,2026-01\nb,2026-03\n")
+
+    def read(*months: str, needs: bool) -> Any:
+        places = [files(path, "csv", period=f"2026-{month}", needs_rows=needs) for month in months]
+        return run(spark, start([("id", "string")], *places, mode="period").output("id")).rows(10)
+
+    assert sorted(read("01", "02", "03", needs=False)) == [("a",), ("b",)]
+    assert sorted(read("01", "03", needs=True)) == [("a",), ("b",)]
+    with pytest.raises(JobError, match=r"DATA_001: .*no rows of 2026-02, 2026-04 at .*a\.csv"):
+        read("01", "02", "03", "04", needs=True)
+
+
+def test_one_file_for_several_months_without_a_period_column_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "id\na\n")
+    places = [files(path, "csv", period=f"2026-0{month}") for month in (1, 2)]
+    with pytest.raises(JobError, match=r"DATA_002: .*is read for 2026-01, 2026-02 and has no column '_period'"):
+        run(spark, start([("id", "string")], *places, mode="period").output("id"))

@@ -27,12 +27,14 @@ def check_airflow(definition: Definition[Project]) -> list[Problem]:
 
 
 def _list_texts(airflow: AirflowSettings) -> list[tuple[Path, str | None, Callable[[str], Fault | None]]]:
-    deadline = airflow.deadline or Deadline()
+    deadline, wait = airflow.deadline or Deadline(), airflow.wait_for_data
     return [
         (("airflow", "schedule"), airflow.schedule, _check_schedule),
         (("airflow", "start_date"), airflow.start_date, _check_start_date),
         (("airflow", "timezone"), airflow.timezone, _check_timezone),
         (("airflow", "retry_delay"), airflow.retry_delay, _check_duration),
+        (("airflow", "wait_for_data", "up_to"), wait.up_to if wait else None, _check_duration),
+        (("airflow", "wait_for_data", "every"), wait.every if wait else None, _check_duration),
         (("airflow", "deadline", "after_period_end"), deadline.after_period_end, _check_duration),
         (("airflow", "deadline", "after_queued"), deadline.after_queued, _check_duration),
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, Union, get_args, get_origin
 
 from pydantic import AliasChoices, BaseModel, ValidationError
@@ -13,7 +14,6 @@ from pydantic_core import ErrorDetails
 
 from airflow_provider_runtime.core.catalog.definition import ALIASES, Path, SourceMap, format_path
 from airflow_provider_runtime.core.catalog.rules_secrets import holds_secret
-from airflow_provider_runtime.core.catalog.yaml_nodes import Node
 from airflow_provider_runtime.core.errors import Place, Problem
 from airflow_provider_runtime.core.model.base import IDENTIFIER_PATTERN, NAME_PATTERN, TITLE_PATTERN, Flag
 from airflow_provider_runtime.core.rendering import escape_control
@@ -62,7 +62,11 @@ def translate_validation_error(error: ValidationError, source: SourceMap, model:
 
 
 def _is_echo(details: ErrorDetails, source: SourceMap) -> bool:
-    """Whether a list is called too short only because its entries are wrong."""
+    """Whether a list is called too short only because its entries are wrong, or a key is a piece of a cut value."""
+    if details["type"] == "extra_forbidden":
+        path, _ = _clean_path(details["loc"])
+        cut = _find_cut_value(path, source)
+        return cut is not None and cut[1] != str(path[-1])
     if details["type"] != "too_short":
         return False
     node, exact = source.find_node(_clean_path(details["loc"])[0])
@@ -134,6 +138,24 @@ def _explain_missing(details: ErrorDetails, path: Path) -> Explanation:
     return f"required key '{path[-1]}' is missing", f"add '{path[-1]}: …' here"
 
 
+def _find_cut_value(path: Path, source: SourceMap) -> tuple[str, str] | None:
+    """Return the key of a value in `{…}` that a comma has ended inside its brackets, and the key made of what follows.
+
+    Only where the key at the path stands behind it.
+    """
+    parent, _ = source.find_node(path[:-1])
+    names = list(parent.entries or ()) if parent is not None else []
+    if parent is None or parent.entries is None or str(path[-1]) not in names:
+        return None
+    for name, following in pairwise(names):
+        if name == str(path[-1]):
+            return None
+        value = parent.entries[name][1]
+        if value.style == "plain" and value.text.count("(") > value.text.count(")"):
+            return name, following
+    return None
+
+
 def _explain_unknown_key(path: Path, source: SourceMap, model: type[BaseModel]) -> Explanation:
     key = str(path[-1])
     parent, _ = source.find_node(path[:-1])
@@ -142,17 +164,13 @@ def _explain_unknown_key(path: Path, source: SourceMap, model: type[BaseModel]) 
     partner = ALIASES.get(key)
     if partner in known and partner in present:
         return f"'{key}' and '{partner}' mean the same", f"keep '{partner}' and remove '{key}'"
-    if key == "selector" and "source_selector" not in known and _is_append(parent):
-        return "unknown key 'selector'", "append has no selector; use source_selector in its arguments"
+    cut = _find_cut_value(path, source)
+    if cut is not None:
+        said = f"put the value of '{cut[0]}' into quotes: inside {{ }} a comma ends it"
+        return f"unknown key '{_shorten(key)}'", said
     nearest = find_nearest(key, [name for name in known if name not in present]) or find_nearest(key, known)
     hint = f"did you mean '{nearest}'?" if nearest else f"known keys are: {list_names(known)}" if known else None
     return f"unknown key '{_shorten(key)}'", hint or "no keys are known here"
-
-
-def _is_append(node: Node | None) -> bool:
-    if node is None or node.entries is None or "type" not in node.entries:
-        return False
-    return node.entries["type"][1].text == "append"
 
 
 def list_keys(model: type[BaseModel] | None) -> list[str]:

@@ -118,8 +118,16 @@ def _describe_yaml_error(error: yaml.MarkedYAMLError) -> str:
 
 def _hint_yaml_error(text: str, offset: int) -> str:
     following = text[offset : offset + 1]
+    line = text[text.rfind("\n", 0, offset) + 1 : offset]
+    if "expression: " in line and "{" in line and _is_open(line.rpartition("expression: ")[2]):
+        return "put the expression into quotes: inside { } a comma ends it"
     if following == "\t":
         return "indent with spaces, not with tabs"
     if following in {"@", "`", "%", "*", "&", "!", "{", "["}:
         return f"put a text that begins with '{following}' into quotes"
     return "check indentation, quotes and brackets here and in the line above"
+
+
+def _is_open(text: str) -> bool:
+    """Whether a value that is not quoted has brackets that are not closed."""
+    return text[:1] not in "\"'" and text.count("(") > text.count(")")

@@ -1,21 +1,24 @@
 """Words that are keywords by their position only, so that columns of these names still work.
 
-`CASE` begins an expression where a value is expected and something that can only follow the keyword comes next. The
-others stand where a value has just ended, and no column can stand there.
+Nearly everywhere the grammar allows a keyword or a name, and not both. Where both are possible (`CASE` and the word
+behind it) the likelier one is tried first, and the other one where the text makes no sense with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from lark import Token
+from lark import Lark, Token
+from lark.parsers.lalr_analysis import Shift
 
 BETWEEN_VALUES = frozenset({"WHEN", "THEN", "ELSE", "END", "LIKE", "ESCAPE", "BY", "ORDER", "DESC"})
 KEYWORDS = BETWEEN_VALUES | {"CASE"}
-_VALUES = frozenset({"NUMBER", "STRING", "SELECTOR", "TRUE", "FALSE", "NULL", "NAME", "RPAR", "END", "DESC"})
-"""After these a value has ended."""
-_BEGINNINGS = frozenset({"NUMBER", "STRING", "SELECTOR", "TRUE", "FALSE", "NULL", "LPAR"})
-"""These can begin a value and cannot follow one."""
+STEPS_FOR_TOKEN, LEAST_STEPS = 20, 2_000
+"""How long is searched, so that no text can make it take forever."""
+
+Stack = tuple[int, Any]
+"""The parser's states as a list: the last one, and the list before it."""
 
 
 class PositionalKeywords:
@@ -23,115 +26,77 @@ class PositionalKeywords:
 
     always_accept = ()
 
+    def __init__(self) -> None:
+        self._states: Mapping[int, Mapping[str, tuple[Any, Any]]] = {}
+        self._ends: tuple[int, int] = (0, 0)
+
+    def learn(self, lark: Lark) -> None:
+        """Take over the parser's table, which says what may follow what."""
+        table = lark.parse_interactive("").parser_state.parse_conf
+        self._states, self._ends = table.states, (table.start_state, table.end_state)
+
     def process(self, stream: Iterator[Token]) -> Iterator[Token]:
         """Return the tokens, those that are keywords with the keyword as their type."""
-        return _Pass(list(stream)).run()
+        tokens = list(stream)
+        kinds = self._choose(tokens) if any(_may_be_keyword(tokens, at) for at in range(len(tokens))) else []
+        return (
+            token if kind == token.type else Token.new_borrow_pos(kind, str(token), token)
+            for token, kind in zip(tokens, kinds or [token.type for token in tokens], strict=True)
+        )
 
-
-class _Pass:
-    def __init__(self, tokens: list[Token]) -> None:
-        self.tokens = tokens
-        self.open: list[str] = []
-        """Brackets and CASEs that are open, as `(` or the keyword that was last in the CASE."""
-
-    def run(self) -> Iterator[Token]:
-        before = ""
-        ends_value = is_negated = False
-        for index, token in enumerate(self.tokens):
-            if token.type == "NAME" and before != "DOT":
-                word = token.upper()
-                is_keyword = self._is_keyword(word, index, before, ends_value=ends_value, is_negated=is_negated)
-                if is_keyword:
-                    token = Token.new_borrow_pos(word, str(token), token)
-            self._note(token.type)
-            is_negated = token.type == "NOT" and ends_value
-            ends_value = token.type in _VALUES
-            before = token.type
-            yield token
-
-    def _is_keyword(self, word: str, index: int, before: str, *, ends_value: bool, is_negated: bool) -> bool:
-        if word == "CASE" and not ends_value:
-            return self._begins_case(index, before)
-        if word == "WHEN" and before == "CASE":
-            return self._begins_condition(index)
-        return word in BETWEEN_VALUES and (ends_value or (is_negated and word == "LIKE"))
-
-    def _note(self, kind: str) -> None:
-        if kind in ("LPAR", "CASE"):
-            self.open.append("(" if kind == "LPAR" else kind)
-        elif kind == "RPAR":
-            while self.open and self.open.pop() != "(":
-                pass
-        elif kind == "END" and self.open and self.open[-1] != "(":
-            self.open.pop()
-        elif kind in ("WHEN", "THEN", "ELSE") and self.open and self.open[-1] != "(":
-            self.open[-1] = kind
-
-    def _begins_case(self, index: int, before: str) -> bool:
-        """Whether CASE, where a value is expected, is the keyword."""
-        kind, word = self._look(index + 1)
-        if before == "CASE":
-            return False
-        if kind in _BEGINNINGS or (kind == "NAME" and word not in BETWEEN_VALUES):
-            return True
-        if kind == "NOT":
-            kind, word = self._look(index + 2)
-            return kind not in ("IN", "BETWEEN") and word != "LIKE"
-        if word == "WHEN":
-            return not self._when_may_follow() or self._count_unmatched_ends(index) > self._count_open()
-        return kind == "MINUS" and not self._when_may_follow() and self._finds_when(index)
-
-    def _begins_condition(self, index: int) -> bool:
-        """Whether WHEN, behind the keyword CASE, is the keyword and not a column that is compared."""
-        kind, word = self._look(index + 1)
-        if word == "WHEN":
-            kind, after = self._look(index + 2)
-            return not (kind in _BEGINNINGS or (kind == "NAME" and after not in BETWEEN_VALUES))
-        return kind in _BEGINNINGS | {"NAME", "NOT", "MINUS", "AND", "OR"}
-
-    def _look(self, index: int) -> tuple[str, str]:
-        if index >= len(self.tokens):
-            return "", ""
-        token = self.tokens[index]
-        return token.type, token.upper()
-
-    def _when_may_follow(self) -> bool:
-        """Whether a WHEN of the CASE around may come next."""
-        return bool(self.open) and self.open[-1] in ("CASE", "THEN")
-
-    def _count_open(self) -> int:
-        """Return how many CASEs are open since the last bracket."""
-        count = 0
-        for kind in reversed(self.open):
-            if kind == "(":
+    def _choose(self, tokens: list[Token]) -> list[str]:
+        """Return the types with which the tokens can be parsed, or come farthest."""
+        options = [_list_types(tokens, at) for at in range(len(tokens))]
+        begin: Stack = (self._ends[0], None)
+        kinds: list[str] = []
+        # Places that are left to try another type at: how many types were chosen before, the states there, the type.
+        waiting: list[tuple[int, Stack, str]] = [(0, begin, kind) for kind in reversed(options[0])]
+        best: list[str] = []
+        for _ in range(STEPS_FOR_TOKEN * len(tokens) + LEAST_STEPS):
+            if not waiting:
                 break
-            count += 1
-        return count
+            count, stack, kind = waiting.pop()
+            following = self._advance(stack, kind)
+            del kinds[count:]
+            kinds.append(kind)
+            if len(kinds) > len(best):
+                best = list(kinds)
+            if following is None:
+                continue
+            if len(kinds) == len(tokens):
+                if self._advance(following, "$END") is not None:
+                    return kinds
+                continue
+            waiting += [(len(kinds), following, option) for option in reversed(options[len(kinds)])]
+        return best + [token.type for token in tokens[len(best) :]]
 
-    def _count_unmatched_ends(self, index: int) -> int:
-        """Return how many more ENDs than CASEs come before the bracket around is closed."""
-        count = 0
-        for kind, word in self._walk_level(index):
-            if kind == "NAME":
-                count += (word == "END") - (word == "CASE")
-        return count
+    def _advance(self, stack: Stack, kind: str) -> Stack | None:
+        """Return the states after one more token; None when it may not stand here."""
+        while True:
+            action = self._states[stack[0]].get(kind)
+            if action is None:
+                return None
+            what, argument = action
+            if what is Shift:
+                return argument, stack
+            for _ in argument.expansion:
+                stack = stack[1]
+            stack = (self._states[stack[0]][argument.origin.name][1], stack)
+            if kind == "$END" and stack[0] == self._ends[1]:
+                return stack
 
-    def _finds_when(self, index: int) -> bool:
-        """Whether WHEN comes before anything that ends a value."""
-        for kind, word in self._walk_level(index):
-            if kind == "COMMA" or word in ("THEN", "ELSE", "END"):
-                return False
-            if word == "WHEN":
-                return True
-        return False
 
-    def _walk_level(self, index: int) -> Iterator[tuple[str, str]]:
-        """Yield the tokens behind a place up to the end of the brackets around it, without those in brackets."""
-        depth = 0
-        for at in range(index + 1, len(self.tokens)):
-            kind, word = self._look(at)
-            depth += (kind == "LPAR") - (kind == "RPAR")
-            if depth < 0:
-                return
-            if depth == 0:
-                yield kind, word
+def _list_types(tokens: list[Token], at: int) -> tuple[str, ...]:
+    """Return the types that a token may have, the likelier one first."""
+    if not _may_be_keyword(tokens, at):
+        return (tokens[at].type,)
+    word = tokens[at].upper()
+    follower = tokens[at + 1].upper() if at + 1 < len(tokens) and _may_be_keyword(tokens, at + 1) else ""
+    # In `ELSE case END` CASE is a column, and in `ELSE CASE when WHEN 1 …` WHEN is one.
+    is_column = word == "CASE" and follower in BETWEEN_VALUES - {"WHEN"}
+    return ("NAME", word) if is_column else (word, "NAME")
+
+
+def _may_be_keyword(tokens: list[Token], at: int) -> bool:
+    is_column = at > 0 and tokens[at - 1].type == "DOT"
+    return tokens[at].type == "NAME" and not is_column and tokens[at].upper() in KEYWORDS

@@ -60,14 +60,17 @@ def _parse_fresh(text: str) -> Node:
 @lru_cache(maxsize=1)
 def _get_lark() -> Lark:
     grammar = files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")
-    return Lark(
+    keywords = PositionalKeywords()
+    lark = Lark(
         grammar,
         parser="lalr",
         lexer="basic",
         maybe_placeholders=False,
         transformer=TreeBuilder(),
-        postlex=PositionalKeywords(),
+        postlex=keywords,
     )
+    keywords.learn(lark)
+    return lark
 
 
 def _check_size(text: str) -> None:

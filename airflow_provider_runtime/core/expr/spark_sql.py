@@ -218,6 +218,10 @@ class SqlWriter:
         """Return a cast with the mark inside."""
         return f"CAST({self.mark}{sql} AS {target.ddl.upper()})"
 
+    def fail(self, reason: str, data_type: DataType) -> str:
+        """Return SQL of this type that fails a row for a reason."""
+        return self.cast(quote_text(f"?!{reason}"), data_type)
+
     def write_and(self, node: Typed) -> Sql:
         """Write AND."""
         return AND, join_balanced([self.write(argument, NOT) for argument in node.args], "AND")

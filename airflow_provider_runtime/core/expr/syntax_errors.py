@@ -12,6 +12,16 @@ from airflow_provider_runtime.core.expr.problems import ExpressionSyntaxError, s
 RESERVED = frozenset({"AND", "OR", "NOT", "IS", "NULL", "IN", "BETWEEN", "TRUE", "FALSE"})
 CASE_FORM = "write CASE WHEN condition THEN value ELSE value END"
 _CASE = re.compile(r"(?<!\w)CASE(?!\w)")
+_LIKE = re.compile(r"(?<!\w)LIKE\s*(?:\"[^\"]*\"|'[^']*')$")
+_BETWEEN = re.compile(r"(?<!\w)BETWEEN(?!\w)[^()]*$")
+_ELSEWHERE = {
+    "OVER": "sums over groups are written TOTAL(x BY k), RUNNING(x ORDER o BY k), RANK(x BY k)",
+    "AS": "use TEXT(x), NUMBER(s, precision, scale), INTEGER(s) or DATE(s) to convert",
+    "ILIKE": 'write UPPER(s) LIKE "A%"',
+    "RLIKE": 'write s LIKE "A%"',
+    "DIV": "use ROUNDDOWN(x / y)",
+    "MOD": "use MOD(x, d)",
+}
 _COMMA = re.compile(r"([0-9]+),([0-9]+)")
 _BRACKETS = re.compile(r"""(?P<quoted>"[^"]*"|'[^']*')|(?P<open>\()|(?P<close>\))""")
 _NOT_CALL = re.compile(r"(?<!\w)NOT\s*\($", re.IGNORECASE)
@@ -40,7 +50,8 @@ def explain(text: str, error: UnexpectedInput) -> ExpressionSyntaxError:
     found = shorten(str(token))
     if expected == {"STRING"}:
         message = f"{_last_word(text[:start].rstrip()).upper()} needs a constant text, found '{found}'"
-        return ExpressionSyntaxError(message, start, end, 'such as "A%"')
+        hint = 'such as "A%"; STARTS_WITH, ENDS_WITH and CONTAINS look for any text'
+        return ExpressionSyntaxError(message, start, end, hint)
     before = text[:start].rstrip()
     if str(token) in (",", ")") and _NOT_CALL.search(text[: _find_open_bracket(text[:start]) + 1]):
         count = "none" if before.endswith("(") else "more" if token.type != "RPAR" else "another"
@@ -50,6 +61,8 @@ def explain(text: str, error: UnexpectedInput) -> ExpressionSyntaxError:
         message = (
             f"expected a value after '{after}', found '{found}'" if after else f"expected a value, found '{found}'"
         )
+        if found == after == "*":
+            return ExpressionSyntaxError(message, start, end, "use POWER(x, n)")
         if found == after == "=":
             return ExpressionSyntaxError(message, start, end, "equality is written with one =")
         if token.type in RESERVED:
@@ -67,6 +80,17 @@ def _hint_unexpected(text: str, token: Token, expected: set[str]) -> str | None:
     if str(token) == "," and (number := _COMMA.search(text[: start + 20], max(start - 20, 0))):
         return f"a decimal is written with a point: {number[1]}.{number[2]}"
     before = text[:start].rstrip().upper()
+    word = str(token).upper()
+    if word in _ELSEWHERE:
+        return _ELSEWHERE[word]
+    if _LIKE.search(before):
+        return "the pattern is one constant text; STARTS_WITH, ENDS_WITH and CONTAINS look for any text"
+    if before.endswith(" IN"):
+        return "write x IN (1, 2)"
+    if before.endswith((" IS", " IS NOT")):
+        return "write x IS NULL, or x = value"
+    if word == "," and _BETWEEN.search(before):
+        return "write x BETWEEN 1 AND 2"
     if _CASE.search(before):
         return CASE_FORM
     if before.endswith("DISTINCT"):

@@ -119,6 +119,26 @@ class DatasetRef(Model):
     """Version to read; the latest active one if left out."""
 
 
+class PairedColumn(Model):
+    """A column of a new row, and its expression over the source row and the working row."""
+
+    column: Text
+    """Column that is filled; with add_columns, a new name adds a column."""
+    expression: ExpressionText
+    """Expression over the working columns and the columns of the source row, as alias.column."""
+
+
+class Expand(Model):
+    """Pairs of source rows and selected working rows, each of which makes a new row."""
+
+    alias: Name
+    """Name of the source row in `on` and in the expressions of the columns."""
+    on: Text
+    """Boolean expression over both rows; TRUE pairs every source row with every selected row."""
+    columns: tuple[PairedColumn, ...] = Field(min_length=1)
+    """Columns of the new rows; those that are not listed are NULL."""
+
+
 class AppendArguments(Model):
     """Arguments of append."""
 
@@ -128,6 +148,8 @@ class AppendArguments(Model):
     """Condition over the source's columns; all rows if left out."""
     aggregation: AggregateArguments | None = None
     """Grouping of the source's rows before they are appended."""
+    expand: Expand | None = None
+    """One new row for every pair of a source row and a selected working row."""
     distinct: Boolean = False
     """Whether of appended rows that are equal in all columns but system columns only one is appended."""
     add_columns: Boolean = False
@@ -220,6 +242,10 @@ class AppendOperation(BaseOperation):
 
     type: Literal["append"]
     """Kind of the operation."""
+    selector: Text | None = None
+    """With expand: condition that chooses the working rows to pair; all rows if left out."""
+    from_: RowOrigins | None = Field(default=None, alias="from")
+    """With expand: working rows by where they come from: loaded, all, or a list of the operations that made them."""
     arguments: AppendArguments = Field(validation_alias=AliasChoices("arguments", "parameters"))
     """Arguments of append."""
 

@@ -34,6 +34,15 @@ class Deadline(Model):
     """Time after the run was queued, for example 2h."""
 
 
+class DataWait(Model):
+    """How long a run waits for what it reads."""
+
+    up_to: Text
+    """How long at most, for example 3d; what is missing then fails the run."""
+    every: Text = "10m"
+    """Time between two looks, for example 10m."""
+
+
 class AirflowSettings(Model):
     """How a project's DAG looks and runs."""
 
@@ -57,6 +66,8 @@ class AirflowSettings(Model):
     """When a run is late."""
     requires_previous_period: Boolean = False
     """Whether a run waits until the period before is published."""
+    wait_for_data: DataWait | None = None
+    """Wait until every location that the run would read is there, then pin; not for those that may be missing."""
     allow_open_period: Boolean = False
     """Whether a period that has not ended can be run."""
     allow_closed: Boolean = False

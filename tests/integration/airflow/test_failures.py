@@ -69,6 +69,24 @@ def test_previous_period_that_never_comes_fails_the_wait(airflow: Standalone) ->
     assert "waiting for 2026-02 to be published" in log
 
 
+def test_data_that_come_late_are_waited_for_without_a_worker_and_then_pinned(airflow: Standalone) -> None:
+    airflow.wait_for_dag("late")
+    run_id = airflow.trigger("late", "2026-03")
+    wait_for(
+        "the task to give its worker back",
+        lambda: airflow.list_tasks("late", run_id)["resolve"]["state"] == "up_for_reschedule",
+    )
+    holdings = airflow.dags / "data" / "positions" / "holdings"
+
+    (holdings / "2026-03.csv").write_text((holdings / "2026-02.csv").read_text())
+
+    assert airflow.wait_for_run("late", run_id) == "success"
+    log = airflow.read_log("late", run_id, "resolve")
+    assert "waiting for data, up to 1:00:00" in log
+    assert "holdings/2026-03.csv" in log
+    assert [row for row in read_table(airflow, "valuation") if row["_period"] == "2026-03"]
+
+
 def test_driver_that_is_killed_is_tried_again_and_publishes_once(airflow: Standalone) -> None:
     airflow.wait_for_dag("killed")
     run_id = airflow.trigger("killed", "2026-01")

@@ -56,6 +56,20 @@ def test_dry_run_of_a_snapshot_shows_the_plan_and_runs_nothing(folder: Path) -> 
     assert not (folder / "catalog" / "data").exists()
 
 
+def test_dry_run_says_of_every_location_whether_it_is_there(folder: Path) -> None:
+    asked = ("--project", "conversion", "--period", "2026-01", "--dry-run")
+    before = invoke(*asked).output
+    (row,) = [line for line in before.splitlines() if line.startswith("input ") and "file:" in line]
+    assert row.split()[-2:] == ["no", "error"]
+    file = Path(row.split()[1].removeprefix("file://"))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(b"x")
+
+    (row,) = [line for line in invoke(*asked).output.splitlines() if line.startswith("input ") and "file:" in line]
+
+    assert row.split()[-2:] == ["yes", "error"]
+
+
 CALENDAR = """---
 calendar:
   id: fiscal
@@ -322,7 +336,7 @@ def test_snapshot_that_was_tampered_with_is_refused_before_anything_is_done(fold
 def test_registered_dataset_is_shown_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
     registry = MemoryRegistry()
     publish(registry, resolve(RESOLVER, write_project(), registry=registry))
-    print_plan(resolve(RESOLVER, write_project(), write_consumer(), registry=registry, project="consumer"))
+    print_plan(resolve(RESOLVER, write_project(), write_consumer(), registry=registry, project="consumer"), is_own=True)
     shown = capsys.readouterr().out
     assert [line.split()[:5] for line in shown.splitlines() if line.startswith("join ")] == [
         ["join", "operation", "10", "old", "Converted"]

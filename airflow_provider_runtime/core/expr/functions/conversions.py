@@ -28,7 +28,9 @@ DATE_FORM = "(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}"
 def _type_text(checker: Checker, node: nodes.Call, arguments: list[Typed]) -> Typed:
     (value,) = arguments
     if value.type.kind == "string":
-        return checker.report("type", "TEXT takes a number, boolean, date or timestamp, this is text", node)
+        return checker.report(
+            "type", "TEXT takes a number, boolean, date or timestamp, this is text", node, "leave TEXT out"
+        )
     if value.type == NULL:
         return checker.cast(value, STRING)
     return Typed("TEXT", STRING, value.nullable, (value,))
@@ -60,7 +62,8 @@ def _type_number(checker: Checker, node: nodes.Call, arguments: list[Typed]) -> 
             what = f"a constant precision from 1 to {MAX_PRECISION}"
             if index == 2:
                 what = "a constant scale from 0 to the precision"
-            return checker.report("type", f"{node.name} needs {what}", node.arguments[index])
+            hint = f"write {node.name}(s, 18, 2): 18 digits in all, 2 of them behind the point"
+            return checker.report("type", f"{node.name} needs {what}", node.arguments[index], hint)
     assert isinstance(precision, int)
     assert isinstance(scale, int)
     nullable = arguments[0].nullable or node.name.startswith("TRY_")

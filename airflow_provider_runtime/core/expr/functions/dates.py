@@ -73,7 +73,7 @@ def _type_truncation(checker: Checker, node: nodes.Call, arguments: list[Typed])
     unit, moment = arguments
     if unit.op != "literal" or unit.value not in UNITS:
         message = f"DATE_TRUNC needs one of {', '.join(UNITS)} as a constant"
-        return checker.report("type", message, node.arguments[0])
+        return checker.report("type", message, node.arguments[0], 'write DATE_TRUNC("month", d)')
     return Typed("DATE_TRUNC", DATE, moment.nullable, (unit, moment))
 
 

@@ -12,7 +12,7 @@ from airflow_provider_runtime.core.expr.quotient import absolute, divide_sql, sh
 from airflow_provider_runtime.core.expr.sql_text import OR, PRIMARY, UNARY, Sql
 from airflow_provider_runtime.core.expr.typed import GroupWindow, Typed, put_window
 from airflow_provider_runtime.core.model.schema import INTEGER, MAX_PRECISION, NULL, make_decimal
-from spark_jobs.contract.sql import TOUCHED, quote_text
+from spark_jobs.contract.sql import TOUCHED
 
 if TYPE_CHECKING:
     from airflow_provider_runtime.core.expr import nodes
@@ -150,14 +150,10 @@ def _write_shared_amount(writer: SqlWriter, amount: Typed, weights: str, over: s
     units = absolute(_write_units(writer, amount), UNITS)
     return (
         f"CASE WHEN NOT {TOUCHED} OR {known} = 0 THEN NULL"
-        f" WHEN {differs} THEN {_fail(writer, 'the amount is not the same in the whole group')}"
-        f" WHEN {useless} THEN {_fail(writer, 'weights are negative or add up to zero')}"
+        f" WHEN {differs} THEN {writer.fail('the amount is not the same in the whole group', UNITS)}"
+        f" WHEN {useless} THEN {writer.fail('weights are negative or add up to zero', UNITS)}"
         f" ELSE {units} END"
     )
-
-
-def _fail(writer: SqlWriter, reason: str) -> str:
-    return f"CAST({writer.mark}{quote_text('?!' + reason)} AS DECIMAL(38,0))"
 
 
 _Group = partial(Function, null="own", can_fail=True)

@@ -131,7 +131,8 @@ def _type_power(checker: Checker, node: nodes.Call, arguments: list[Typed]) -> T
     (base,), exponent = fill_nulls(checker, arguments[:1]), arguments[1].value
     if arguments[1].op != "literal" or not isinstance(exponent, int) or not 0 <= exponent <= HIGHEST_POWER:
         message = f"POWER needs a constant whole exponent from 0 to {HIGHEST_POWER}"
-        return checker.report("type", message, node.arguments[1])
+        hint = find_decimal_comma(node.arguments) or "write POWER(x, 2), or multiply: only whole powers are exact"
+        return checker.report("type", message, node.arguments[1], hint)
     data_type: DataType | None = base.type
     if exponent == 0 and base.type.kind == "decimal":
         data_type = make_decimal(1, 0)
@@ -201,7 +202,7 @@ FUNCTIONS = (
         levels=5, doc="1, 0 or -1, as an integer", example="SIGN(-amount)",
     ),
     Function(
-        name="POWER", signature="POWER(x, n)", takes=("number", "integer"), type=_type_power, can_fail=True,
+        name="POWER", signature="POWER(x, n)", takes=("number", "number"), type=_type_power, can_fail=True,
         sql=_write_power, value=_raise, known_as=("POW",),
         levels=5, doc="x times itself, n a constant from 0 to 10; exact", example="POWER(amount, 2)",
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from airflow_provider_runtime.core.errors import DataError, Problem
 from airflow_provider_runtime.core.expr.functions.entry import MANY, Function
 from airflow_provider_runtime.core.expr.sql_text import OR, PRIMARY, Sql
 from airflow_provider_runtime.core.expr.typed import Typed
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
 LONGEST = 2**31 - 1
 LONGEST_PADDED = 10_000
-"""A longer constant is a slip of the finger, which would cost gigabytes a row."""
+"""What is longer is a slip of the finger, which would cost gigabytes a row."""
+TOO_LONG = f"a text is filled up to {LONGEST_PADDED:,} characters at most"
 
 
 def _write_left(writer: SqlWriter, node: Typed) -> Sql:
@@ -56,11 +58,12 @@ def _find_substring(text: str, first: int, count: int | None = None) -> str:
 def _type_padding(checker: Checker, node: nodes.Call, arguments: list[Typed]) -> Typed:
     fill = arguments[2]
     if fill.op != "literal" or len(str(fill.value)) != 1:
-        return checker.report("type", f"{node.name} fills up with a constant of one character", node.arguments[2])
+        message = f"{node.name} fills up with a constant of one character"
+        return checker.report("type", message, node.arguments[2], f'write {node.name}(s, 5, "0")')
     length = arguments[1]
     if length.op == "literal" and isinstance(length.value, int) and length.value > LONGEST_PADDED:
         message = f"{node.name} fills up to {LONGEST_PADDED:,} characters at most"
-        return checker.report("type", message, node.arguments[1])
+        return checker.report("type", message, node.arguments[1], "correct the length")
     return Typed(node.name, STRING, any(argument.nullable for argument in arguments), tuple(arguments))
 
 
@@ -70,13 +73,22 @@ def _write_padding(writer: SqlWriter, node: Typed, function: str) -> Sql:
         "s": (writer.write(text, OR), text.is_simple),
         "n": (write_count(writer, length), length.op == "literal"),
     }
-    return PRIMARY, writer.bind(
-        values,
-        lambda names: (
-            f"IF(length({names['s']}) >= {names['n']}, {names['s']},"
-            f" {function}({names['s']}, {names['n']}, {writer.write(fill, OR)}))"
-        ),
-    )
+
+    def body(names: dict[str, str]) -> str:
+        count = names["n"]
+        if length.op != "literal":
+            count = f"IF({count} > {LONGEST_PADDED}, CAST({writer.fail(TOO_LONG, INTEGER)} AS INT), {count})"
+        padded = f"{function}({names['s']}, {count}, {writer.write(fill, OR)})"
+        return f"IF(length({names['s']}) >= {names['n']}, {names['s']}, {padded})"
+
+    return PRIMARY, writer.bind(values, body)
+
+
+def _pad(text: str, length: int, fill: str, *, is_before: bool) -> str:
+    if length > max(LONGEST_PADDED, len(text)):
+        raise DataError(Problem("DATA_003", TOO_LONG))
+    filled = fill * (length - len(text))
+    return filled + text if is_before else text + filled
 
 
 FUNCTIONS = (
@@ -130,13 +142,13 @@ FUNCTIONS = (
     Function(
         name="PAD_LEFT", signature="PAD_LEFT(s, n, fill)", takes=("string", "integer", "string"), type=_type_padding,
         sql=partial(_write_padding, function="lpad"), calls=("lpad", "length"), known_as=("LPAD",),
-        value=lambda text, length, fill: fill * (length - len(text)) + text,
+        value=partial(_pad, is_before=True), can_fail=True,
         levels=5, doc="s with so many of a character before it that it has n", example='PAD_LEFT(code, 5, "0")',
     ),
     Function(
         name="PAD_RIGHT", signature="PAD_RIGHT(s, n, fill)", takes=("string", "integer", "string"), type=_type_padding,
         sql=partial(_write_padding, function="rpad"), calls=("rpad", "length"), known_as=("RPAD",),
-        value=lambda text, length, fill: text + fill * (length - len(text)),
+        value=partial(_pad, is_before=False), can_fail=True,
         levels=5, doc="s with so many of a character behind it that it has n", example='PAD_RIGHT(code, 5, ".")',
     ),
     Function(

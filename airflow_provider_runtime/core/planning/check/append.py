@@ -1,8 +1,11 @@
-"""Append: the rows of another dataset, filtered and perhaps aggregated, under the working dataset's columns."""
+"""Append: the rows of another dataset, filtered and perhaps aggregated, under the working dataset's columns.
+
+With `expand` each pair of such a row and a selected working row makes a new row.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from airflow_provider_runtime.core.catalog.lookup_conditions import make_relation
 from airflow_provider_runtime.core.errors import Code
@@ -10,50 +13,121 @@ from airflow_provider_runtime.core.expr.checker import Checked, check_tree
 from airflow_provider_runtime.core.expr.datatypes import is_assignable
 from airflow_provider_runtime.core.expr.nodes import ColumnRef
 from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
-from airflow_provider_runtime.core.model.operation import AggregateArguments, AppendOperation
+from airflow_provider_runtime.core.model.operation import AggregateArguments, AppendOperation, Expand, PairedColumn
 from airflow_provider_runtime.core.model.schema import SYSTEM_COLUMN_NAMES, DataType
-from airflow_provider_runtime.core.planning.check.checked import CheckedExpression, CheckedOperation, Path, TableUse
-from airflow_provider_runtime.core.planning.check.context import OperationContext, make_table_use
+from airflow_provider_runtime.core.planning.check.checked import (
+    CheckedExpand,
+    CheckedExpression,
+    CheckedOperation,
+    Path,
+    TableUse,
+)
+from airflow_provider_runtime.core.planning.check.context import OperationContext, make_table_use, uses_of
 from airflow_provider_runtime.core.planning.check.grouping import Place, check_aggregations, check_group_by
-from airflow_provider_runtime.core.planning.check.names import check_new_name, suggest_column
-from airflow_provider_runtime.core.planning.check.update import put_added
-from airflow_provider_runtime.core.planning.check.wording import SOURCE_AGGREGATION, SOURCE_SELECTOR
-from airflow_provider_runtime.core.planning.check.working import Contribution
+from airflow_provider_runtime.core.planning.check.names import check_alias, check_new_name, check_target, suggest_column
+from airflow_provider_runtime.core.planning.check.selection import check_selection
+from airflow_provider_runtime.core.planning.check.update import make_contribution, put_added
+from airflow_provider_runtime.core.planning.check.wording import (
+    SOURCE_AGGREGATION,
+    SOURCE_SELECTOR,
+    describe_assignment,
+    make_pair_wording,
+)
 
 
 def check_append(context: OperationContext) -> CheckedOperation:
     """Check an append; without its source only what needs none is checked."""
     operation = context.operation
     assert isinstance(operation, AppendOperation)
+    expand = operation.arguments.expand
+    where = _check_selection(context, operation)
     source = _check_source(context, operation)
     if source is None:
         context.note_selectors(operation.arguments.source_selector or "")
-        return CheckedOperation(operation.seq, context.index, operation, context.working.columns)
+        for item in expand.columns if expand is not None and operation.arguments.add_columns else ():
+            context.working.poison(item.column)
+        return CheckedOperation(operation.seq, context.index, operation, context.working.columns, where=where)
     relation = make_relation(source.table.name, "source", source.table)
     scope = Scope(relation, {}, context.project.definition.model.selectors)
-    where = None
+    source_where = None
     if operation.arguments.source_selector is not None:
         path: Path = ("arguments", "source_selector")
         text = operation.arguments.source_selector
-        where = context.check(text, path, scope, SOURCE_SELECTOR, boolean=True, poisoned=set())
-    grouping = _Grouping((), (), {})
-    if operation.arguments.aggregation is None:
+        source_where = context.check(text, path, scope, SOURCE_SELECTOR, boolean=True, poisoned=set())
+    grouping, rows = _Grouping((), (), {}), relation
+    if operation.arguments.aggregation is not None:
+        grouping = _check_aggregation(context, operation.arguments.aggregation, relation, is_filled=expand is None)
+        rows = grouping.describe_rows(relation)
+    pairs = None
+    if expand is not None:
+        pairs, filled = _check_expand(context, expand, rows)
+    elif operation.arguments.aggregation is None:
         filled = _fill_from_source(context, source, relation)
     else:
-        grouping = _check_aggregation(context, operation.arguments.aggregation, relation)
-        filled = _fill_from_groups(context, grouping, relation)
+        filled = _fill_from_groups(context, grouping, rows)
     context.working.fill({item.column: item.checked.nullable for item in filled}, others_null=True)
+    asked = [where, pairs.condition if pairs is not None else None, *(item.checked for item in filled if pairs)]
     return CheckedOperation(
         operation.seq,
         context.index,
         operation,
         context.working.columns,
         where=where,
+        joins=uses_of(context.project.lookups, asked),
         expressions=grouping.expressions,
         group_by=grouping.group_by,
         source=source,
+        source_where=source_where,
+        expand=pairs,
         filled=tuple(filled),
     )
+
+
+def _check_selection(context: OperationContext, operation: AppendOperation) -> Checked | None:
+    """Check which working rows are paired; without `expand` there is nothing to select."""
+    if operation.arguments.expand is not None:
+        return check_selection(context, operation, context.make_scope())
+    for key, value in (("selector", operation.selector), ("from", operation.from_)):
+        if value is not None:
+            message = f"append has no {key} without `expand`: it takes rows of its source, not of the working dataset"
+            hint = "filter the source with source_selector in the arguments, or leave it out"
+            context.report("CATALOG_002", message, (key,), hint)
+    return None
+
+
+def _check_expand(
+    context: OperationContext, expand: Expand, rows: Relation
+) -> tuple[CheckedExpand | None, list[CheckedExpression]]:
+    """Check the condition and the columns of pairs; `rows` are the (aggregated) source rows."""
+    base: Path = ("arguments", "expand")
+    is_free = check_alias(context, expand.alias, (*base, "alias"), {})
+    scope = context.make_scope([replace(rows, name=expand.alias)])
+    condition = context.check(expand.on, (*base, "on"), scope, make_pair_wording(expand.alias), boolean=True)
+    added_before = frozenset(context.working.added)
+    checked: list[tuple[PairedColumn, int, Checked | None]] = []
+    seen: set[str] = set()
+    lowered: dict[str, str] = {}
+    for position, item in enumerate(expand.columns):
+        path: Path = (*base, "columns", position)
+        is_good = check_target(context, item.column, seen, lowered, (*path, "column"))
+        seen.add(item.column)
+        lowered.setdefault(item.column.lower(), item.column)
+        wording = make_pair_wording(expand.alias, describe_assignment(item.column))
+        value = context.check(item.expression, (*path, "expression"), scope, wording)
+        if is_good and _check_known(context, item.column, (*path, "column")):
+            checked.append((item, position, value))
+    filled = []
+    for item, position, value in checked:
+        if value is None:
+            context.working.poison(item.column)
+            continue
+        path = (*base, "columns", position, "expression")
+        put = _put_column(context, item.column, value, path, added_before)
+        if put is not None:
+            filled.append(put)
+    if condition is None or not is_free:
+        return None, filled
+    return CheckedExpand(expand.alias, condition, (*base, "on")), filled
 
 
 def _check_source(context: OperationContext, operation: AppendOperation) -> TableUse | None:
@@ -95,13 +169,22 @@ class _Grouping:
     expressions: tuple[CheckedExpression, ...]
     paths: dict[str, Path]
 
+    def describe_rows(self, source: Relation) -> Relation:
+        """Return the columns of the aggregated rows."""
+        columns = {name: source.columns[name] for name in self.group_by}
+        columns |= {item.column: ScopeColumn(item.type, item.checked.nullable) for item in self.expressions}
+        return Relation(source.name, "source", columns)
 
-def _check_aggregation(context: OperationContext, arguments: AggregateArguments, relation: Relation) -> _Grouping:
+
+def _check_aggregation(
+    context: OperationContext, arguments: AggregateArguments, relation: Relation, *, is_filled: bool
+) -> _Grouping:
+    """Check an aggregation; `is_filled`: its columns fill the working columns of their names."""
     base: Path = ("arguments", "aggregation")
     place = Place(base, Scope(relation), SOURCE_AGGREGATION, "APPEND_006", set())
     group_by = check_group_by(context, arguments, place)
     found = check_aggregations(
-        context, arguments, group_by, place, lambda column, path: _check_known(context, column, path)
+        context, arguments, group_by, place, lambda column, path: not is_filled or _check_known(context, column, path)
     )
     expressions = tuple(
         CheckedExpression(aggregation.column, checked.type, checked, (*base, "aggregations", position, "expression"))
@@ -114,13 +197,11 @@ def _check_aggregation(context: OperationContext, arguments: AggregateArguments,
     return _Grouping(group_by, expressions, paths)
 
 
-def _fill_from_groups(context: OperationContext, grouping: _Grouping, relation: Relation) -> list[CheckedExpression]:
+def _fill_from_groups(context: OperationContext, grouping: _Grouping, rows: Relation) -> list[CheckedExpression]:
     """Fill working columns with the grouping columns, system columns apart, and with the aggregations."""
-    rows = {name: relation.columns[name] for name in grouping.group_by}
-    rows |= {item.column: ScopeColumn(item.type, item.checked.nullable) for item in grouping.expressions}
     paths = grouping.paths | {item.column: item.path for item in grouping.expressions}
-    names = [name for name in rows if name not in SYSTEM_COLUMN_NAMES]
-    filled = (_fill_column(context, name, Relation(relation.name, "source", rows), paths[name]) for name in names)
+    names = [name for name in rows.columns if name not in SYSTEM_COLUMN_NAMES]
+    filled = (_fill_column(context, name, rows, paths[name]) for name in names)
     return [item for item in filled if item is not None]
 
 
@@ -141,12 +222,19 @@ def _fill_column(context: OperationContext, name: str, rows: Relation, path: Pat
     """Put a column of the (aggregated) source rows into the working column of its name."""
     if not _check_known(context, name, path):
         return None
-    checked = read_column(rows, name)
+    return _put_column(context, name, read_column(rows, name), path, frozenset())
+
+
+def _put_column(
+    context: OperationContext, name: str, checked: Checked, path: Path, added_before: frozenset[str]
+) -> CheckedExpression | None:
+    """Put a value into a working column that may be there already."""
     present = context.working.find(name)
     if present is None:
-        return _add_column(context, name, checked, path)
+        added = None if context.working.knows(name) else put_added(context, name, checked, added_before, path)
+        return None if added is None else CheckedExpression(name, added, checked, path)
     if present.origin == "added":
-        if context.working.contribute(name, Contribution(checked.type, frozenset(), context.index, path)):
+        if context.working.contribute(name, make_contribution(context, checked, added_before, path)):
             return CheckedExpression(name, context.working.added[name].type, checked, path)
     elif is_assignable(checked.type, present.type):
         return CheckedExpression(name, present.type, checked, path)
@@ -154,17 +242,9 @@ def _fill_column(context: OperationContext, name: str, rows: Relation, path: Pat
     return None
 
 
-def _add_column(context: OperationContext, name: str, checked: Checked, path: Path) -> CheckedExpression | None:
-    """Put a column of the source rows into a new working column, where columns may be added."""
-    if context.working.knows(name):
-        return None
-    added = put_added(context, name, checked, frozenset(), path)
-    return None if added is None else CheckedExpression(name, added, checked, path)
-
-
 def _report_type(context: OperationContext, name: str, found: DataType, expected: DataType, path: Path) -> None:
     message = f"Column '{name}' is {found} and not assignable to the working dataset's {expected}"
-    hint = "aggregate the source into columns of the right type, or change one of the declarations"
+    hint = "give it a value of the right type, or change one of the declarations"
     context.report("APPEND_003", message, path, hint)
 
 

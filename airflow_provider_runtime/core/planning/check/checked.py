@@ -84,6 +84,15 @@ class CheckedJoin:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckedExpand:
+    """How an append pairs source rows, which the alias names, with working rows."""
+
+    alias: str
+    condition: Checked
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
 class CheckedOperation:
     """An operation whose expressions have types, with the schema after it."""
 
@@ -92,14 +101,19 @@ class CheckedOperation:
     operation: Operation
     columns_after: tuple[WorkingColumn, ...]
     where: Checked | None = None
+    """Its selector, over the working rows."""
     joins: tuple[CheckedJoin, ...] = ()
     """Lookups that its expressions use, then its runtime joins."""
     expressions: tuple[CheckedExpression, ...] = ()
     """Assignments of an update; aggregations of an aggregate or an append."""
     group_by: tuple[str, ...] = ()
     source: TableUse | None = None
+    source_where: Checked | None = None
+    """Append: the condition over the source's columns."""
+    expand: CheckedExpand | None = None
+    """Append: how source rows are paired with working rows."""
     filled: tuple[CheckedExpression, ...] = ()
-    """Append: the working columns that the (aggregated) source rows fill."""
+    """Append: the working columns that the (aggregated) source rows, or the pairs, fill."""
     output_columns: tuple[WorkingColumn, ...] = ()
     is_incomplete: bool = False
     """Whether mistakes keep columns out of `output_columns`."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import operator as python
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 
 from airflow_provider_runtime.core.errors import DataError, Problem
@@ -10,8 +12,9 @@ from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.evaluator import Value, evaluate
 from airflow_provider_runtime.core.expr.functions import FUNCTIONS
 from airflow_provider_runtime.core.expr.recursion import walks_deep
-from airflow_provider_runtime.core.expr.typed import Typed, find_columns
-from airflow_provider_runtime.core.planning.check.checked import CheckedProject, Path
+from airflow_provider_runtime.core.expr.typed import Typed, find_columns, split_conjunction
+from airflow_provider_runtime.core.model.schema import BOOLEAN
+from airflow_provider_runtime.core.planning.check.checked import CheckedJoin, CheckedProject, Path
 from airflow_provider_runtime.core.planning.check.warning import make_warning
 
 Outcomes = frozenset[bool | None]
@@ -19,46 +22,97 @@ ANY: Outcomes = frozenset((True, False, None))
 UNKNOWN: Outcomes = frozenset((None,))
 _OWN_NULL = frozenset(("and", "or", "is_null", "in", "between", "case", "column"))
 """Operators that may have a value although a part of it is NULL."""
+_ORDERS: dict[str, Callable[..., bool]] = {"<": python.lt, "<=": python.le, ">": python.gt, ">=": python.ge}
+
+
+@dataclass(frozen=True, slots=True)
+class _Condition:
+    """A condition, and the place where it stands: as a whole, or somewhere inside an expression."""
+
+    path: Path
+    node: Typed
+    is_whole: bool = True
 
 
 def list_condition_warnings(checked: CheckedProject) -> Iterator[Problem]:
-    """Yield conditions of selectors, joins, IF, CASE and checks that do not depend on any row."""
-    for path, condition in _list_conditions(checked):
-        outcomes = find_outcomes(condition)
+    """Yield conditions of selectors, joins, IF, CASE, COUNT_IF, SUM_IF and checks that do not depend on any row."""
+    for join, path in _list_joins_of_all(checked):
+        message = f"`on` does not name the alias '{join.alias}': every row of the dataset matches, or none"
+        hint = f"compare a column of it, such as {join.alias}.…"
+        yield make_warning("WARN_004", message, hint, checked.definition, path)
+    for condition in _list_conditions(checked):
+        outcomes = find_outcomes(condition.node)
         verdict = "can never be TRUE" if True not in outcomes else "is always TRUE" if outcomes == {True} else None
         if verdict is not None:
-            shown = "a condition in this expression" if path[-1] == "expression" else f"`{path[-1]}`"
-            hint = "NULL equals nothing: write IS NULL" if _holds_null(condition) else "correct it, or leave it out"
-            yield make_warning("WARN_004", f"{shown} {verdict}", hint, checked.definition, path)
+            shown = f"`{condition.path[-1]}`" if condition.is_whole else "a condition in this expression"
+            hint = (
+                "NULL equals nothing: write IS NULL" if _holds_null(condition.node) else "correct it, or leave it out"
+            )
+            yield make_warning("WARN_004", f"{shown} {verdict}", hint, checked.definition, condition.path)
 
 
-def _list_conditions(checked: CheckedProject) -> Iterator[tuple[Path, Typed]]:
+def _list_joins_of_all(checked: CheckedProject) -> Iterator[tuple[CheckedJoin, Path]]:
+    """Yield the joins whose condition says nothing of the joined row."""
+    for operation in checked.operations:
+        for join in operation.joins:
+            if join.path and join.alias not in {alias for alias, _ in find_columns(_find_own_condition(join))}:
+                yield join, ("operations", operation.index, *join.path)
+
+
+def _find_own_condition(join: CheckedJoin) -> Typed:
+    """Return `on` as it was written: where each row has its own day, that stands after it."""
+    return join.condition.node.args[0] if join.table.is_read_whole else join.condition.node
+
+
+def _list_conditions(checked: CheckedProject) -> Iterator[_Condition]:
     for operation in checked.operations:
         base: Path = ("operations", operation.index)
-        is_append = operation.operation.type == "append"
-        if operation.where is not None and (is_append or getattr(operation.operation, "selector", None) is not None):
-            where: Path = ("arguments", "source_selector") if is_append else ("selector",)
-            yield (*base, *where), operation.where.node
+        if operation.where is not None and operation.operation.selector is not None:
+            yield _Condition((*base, "selector"), operation.where.node)
+        if operation.source_where is not None:
+            yield _Condition((*base, "arguments", "source_selector"), operation.source_where.node)
         for join in operation.joins:
-            if join.path:
-                yield (*base, *join.path), join.condition.node
-        for item in operation.expressions:
-            for condition in _find_choices(item.checked):
-                yield (*base, *item.path), condition
+            if join.path and join.alias in {alias for alias, _ in find_columns(_find_own_condition(join))}:
+                yield _Condition((*base, *join.path), join.condition.node)
+        # `on: TRUE` of an append is how every source row is paired with every working row.
+        if operation.expand is not None and True not in find_outcomes(operation.expand.condition.node):
+            yield _Condition((*base, *operation.expand.path), operation.expand.condition.node)
+        for item in (*operation.expressions, *operation.filled):
+            yield from _find_choices(item.checked, (*base, *item.path))
     for check in checked.checks:
         if check.where is not None:
-            yield (*check.path, "where"), check.where.node
+            yield _Condition((*check.path, "where"), check.where.node)
+        if check.rows is not None:
+            yield _Condition((*check.path, "rows"), check.rows.node)
+            yield from _find_choices(check.rows, (*check.path, "rows"))
+        for value in check.values:
+            yield from _find_choices(value.value, value.path)
+            if value.where is not None:
+                yield _Condition(value.where_path, value.where.node)
 
 
-def _find_choices(checked: Checked) -> Iterator[Typed]:
+def _find_choices(checked: Checked, path: Path) -> Iterator[_Condition]:
+    """Yield the conditions inside an expression."""
     pending = [checked.node]
     while pending:
         node = pending.pop()
-        if node.op == "IF":
-            yield node.args[0]
-        elif node.op == "case" and not node.value:
-            yield from node.args[: len(node.args) // 2]
+        for condition in _list_own_conditions(node):
+            yield _Condition(path, condition, is_whole=False)
         pending.extend(node.args)
+
+
+def _list_own_conditions(node: Typed) -> Sequence[Typed]:
+    count = len(node.args) // 2
+    if node.op == "IF" or node.op == "COUNT_IF":
+        return node.args[:1]
+    if node.op == "SUM_IF":
+        return node.args[1:]
+    if node.op != "case":
+        return ()
+    if not node.value:
+        return node.args[:count]
+    operand, *values = node.args[:count]
+    return [Typed("compare", BOOLEAN, True, (operand, value), "=") for value in values]
 
 
 def _holds_null(node: Typed) -> bool:
@@ -79,7 +133,7 @@ def find_outcomes(node: Typed) -> Outcomes:
 
 def _and(node: Typed) -> Outcomes:
     combined = _combine(node.args, lambda values: False if False in values else None if None in values else True)
-    return combined - {True} if _contradicts(node.args) else combined
+    return combined - {True} if _contradicts(split_conjunction(node)) else combined
 
 
 def _or(node: Typed) -> Outcomes:
@@ -174,18 +228,39 @@ def _strip_cast(node: Typed) -> Typed:
 
 
 def _contradicts(arguments: Iterable[Typed]) -> bool:
-    """Whether a column would have to be two values, or above one that it has to be below."""
-    equal: dict[object, Value] = {}
-    least: dict[object, Value] = {}
-    most: dict[object, Value] = {}
-    for column, operator, value in filter(None, map(_read_comparison, arguments)):
-        if operator == "=" and equal.setdefault(column, value) != value:
-            return True
-        if operator in (">", ">=", "="):
-            least[column] = max(least.get(column, value), value)  # type: ignore[type-var]
-        if operator in ("<", "<=", "="):
-            most[column] = min(most.get(column, value), value)  # type: ignore[type-var]
-    return any(column in most and value > most[column] for column, value in least.items())  # type: ignore[operator]
+    """Whether no value of a column fulfils all that is said of it: one of these, and above or below those."""
+    allowed: dict[object, set[Value]] = {}
+    bounds: dict[object, list[tuple[str, Value]]] = {}
+    for argument in arguments:
+        column, values = _read_values(argument)
+        if values:
+            allowed[column] = allowed.get(column, values) & values
+        elif found := _read_comparison(argument):
+            bounds.setdefault(found[0], []).append((found[1], found[2]))
+    for column, limits in bounds.items():
+        if column not in allowed:
+            # Between the greatest of the lower limits and the least of the upper ones there may be a value.
+            allowed[column] = {value for operator, value in limits if operator not in ("!=", "<>")} or {None}
+            limits = [(operator + "=" if operator in ("<", ">") else operator, value) for operator, value in limits]
+        allowed[column] = {value for value in allowed[column] if all(_holds(value, *limit) for limit in limits)}
+    return not all(allowed.values())
+
+
+def _read_values(node: Typed) -> tuple[object, set[Value]]:
+    """Return the column and the values that an equality or an IN allows; no values for anything else."""
+    if node.op == "in" and not node.value:
+        operand, *items = (_strip_cast(argument) for argument in node.args)
+        values = [_compute(item) for item in items]
+        if operand.op == "column" and None not in values:
+            return operand.value, set(values)
+    found = _read_comparison(node)
+    return (found[0], {found[2]}) if found is not None and found[1] == "=" else (None, set())
+
+
+def _holds(value: Value, operator: str, limit: Value) -> bool:
+    if value is None or operator not in _ORDERS:
+        return value is None or operator == "=" or value != limit
+    return bool(_ORDERS[operator](value, limit))
 
 
 def _covers_all(arguments: Iterable[Typed]) -> bool:

@@ -53,6 +53,14 @@ def make_table_name(name: str) -> str:
     return f"_{replaced}" if replaced[:1].isdigit() else replaced
 
 
+def find_registered_name(catalog: Catalog, registry: Registry | None, table: str) -> str | None:
+    """Return the registered dataset whose table has this name; None when there is none, or more than one."""
+    names = {entry.name for entry in catalog.registrations}
+    names |= {entry.name for entry in registry.list_datasets()} if registry is not None else set()
+    found = [name for name in names if make_table_name(name) == table]
+    return table if table in found else found[0] if len(found) == 1 else None
+
+
 def _declare(column: WorkingColumn) -> Column:
     kind = column.type.kind
     assert kind != "null"

@@ -1,4 +1,4 @@
-"""The rows that an aggregate or an output takes: those of its selector, and of the origins that `from` names."""
+"""The rows that an operation takes: those of its selector, and of the origins that `from` names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from airflow_provider_runtime.core.expr.checker import Checked, check_tree
 from airflow_provider_runtime.core.expr.nodes import ColumnRef, InList, Literal, Node
 from airflow_provider_runtime.core.expr.scope import Scope
 from airflow_provider_runtime.core.expr.typed import Typed
-from airflow_provider_runtime.core.model.operation import AggregateOperation, OutputOperation
+from airflow_provider_runtime.core.model.operation import AggregateOperation, AppendOperation, OutputOperation
 from airflow_provider_runtime.core.model.schema import BOOLEAN
 from airflow_provider_runtime.core.planning.check.context import OperationContext
 from airflow_provider_runtime.core.suggest import list_names
@@ -16,7 +16,7 @@ LOADED = 0
 
 
 def check_selection(
-    context: OperationContext, operation: AggregateOperation | OutputOperation, scope: Scope
+    context: OperationContext, operation: AggregateOperation | AppendOperation | OutputOperation, scope: Scope
 ) -> Checked | None:
     """Check selector and `from` of an operation, and return the condition that both make."""
     where = context.check_selector(operation.selector, scope, frozenset())

@@ -48,10 +48,11 @@ def _can_fail(operation: CheckedOperation) -> bool:
 
 def _list_read(operation: CheckedOperation) -> Iterator[str]:
     """Yield the working columns that an operation looks at."""
-    is_append = operation.operation.type == "append"
-    expressions: list[Checked | None] = [join.condition for join in operation.joins]
-    if not is_append:
-        expressions += [operation.where, *(item.checked for item in operation.expressions)]
+    expressions: list[Checked | None] = [operation.where, *(join.condition for join in operation.joins)]
+    if operation.expand is not None:
+        expressions += [operation.expand.condition, *(item.checked for item in operation.filled)]
+    elif operation.source is None:
+        expressions += [item.checked for item in operation.expressions]
         yield from operation.group_by
     for checked in expressions:
         if checked is not None:

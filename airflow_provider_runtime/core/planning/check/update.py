@@ -11,7 +11,7 @@ from airflow_provider_runtime.core.expr.datatypes import explain_no_common_type
 from airflow_provider_runtime.core.expr.scope import Relation, Scope
 from airflow_provider_runtime.core.expr.typed import Typed
 from airflow_provider_runtime.core.model.operation import Assignment, RuntimeJoin, UpdateOperation
-from airflow_provider_runtime.core.model.schema import SYSTEM_COLUMN_NAMES, DataType
+from airflow_provider_runtime.core.model.schema import DataType
 from airflow_provider_runtime.core.planning.check.amounts import read_constant
 from airflow_provider_runtime.core.planning.check.checked import CheckedExpression, CheckedJoin, CheckedOperation, Path
 from airflow_provider_runtime.core.planning.check.context import (
@@ -20,12 +20,11 @@ from airflow_provider_runtime.core.planning.check.context import (
     uses_of,
 )
 from airflow_provider_runtime.core.planning.check.join_day import find_join_day, hold_on
-from airflow_provider_runtime.core.planning.check.names import check_new_name, is_name
+from airflow_provider_runtime.core.planning.check.names import check_alias, check_target
 from airflow_provider_runtime.core.planning.check.wording import JOIN_CONDITION, make_assignment_wording
 from airflow_provider_runtime.core.planning.check.working import Contribution
 from airflow_provider_runtime.core.suggest import suggest
 from spark_jobs.contract.problems import shorten
-from spark_jobs.contract.system_columns import ASSIGNABLE_SYSTEM_COLUMNS
 
 
 def check_update(context: OperationContext) -> CheckedOperation:
@@ -69,7 +68,7 @@ class _JoinChecks:
     def add(self, join: RuntimeJoin, position: int) -> None:
         """Check one join and let the following expressions see its alias."""
         path: Path = ("arguments", "joins", position)
-        is_free = self._check_alias(join.alias, path)
+        is_free = check_alias(self.context, join.alias, (*path, "alias"), self.seen)
         relation = self._check_dataset(join, path)
         if not is_free:
             return
@@ -114,26 +113,6 @@ class _JoinChecks:
             found[column] = Typed("literal", data_type, value is None, (), value)
         return found
 
-    def _check_alias(self, alias: str, path: Path) -> bool:
-        """Report an alias that is taken; False when it is."""
-        # Spark does not tell names apart that differ only in case.
-        names = (self.context.working.table_name, *self.context.project.lookups, *self.context.project.unknown_aliases)
-        taken = {name.lower(): name for name in names}
-        twin = self.seen.get(alias.lower())
-        if twin is not None:
-            message = f"Join alias '{alias}' is already used in this operation"
-            hint = "give each join its own alias" + _describe_case(alias, twin)
-            self.context.report("JOIN_004", message, (*path, "alias"), hint)
-            return False
-        self.seen[alias.lower()] = alias
-        twin = taken.get(alias.lower())
-        if twin is not None:
-            message = f"Join alias '{alias}' conflicts with working dataset table name"
-            hint = f"choose another alias, such as '{alias}_join'" + _describe_case(alias, twin)
-            self.context.report("JOIN_005", message, (*path, "alias"), hint)
-            return False
-        return True
-
     def _check_dataset(self, join: RuntimeJoin, path: Path) -> Relation | None:
         answer = self.context.project.find_dataset(join.dataset_id, join.dataset_version)
         if answer.reason == "broken":
@@ -169,10 +148,6 @@ class _JoinChecks:
         return make_relation(join.alias, "join", use.table)
 
 
-def _describe_case(name: str, twin: str) -> str:
-    return "" if name == twin else f"; '{name}' differs from '{twin}' only in case"
-
-
 def _check_assignments(
     context: OperationContext, operation: UpdateOperation, scope: Scope, unknown: frozenset[str]
 ) -> list[tuple[Assignment, int, Checked | None]]:
@@ -188,7 +163,7 @@ def _check_assignments(
     found = []
     for position, assignment in enumerate(operation.arguments.assignments):
         path: Path = ("arguments", "assignments", position)
-        is_good = _check_target(context, assignment.column, seen, lowered, (*path, "column"))
+        is_good = check_target(context, assignment.column, seen, lowered, (*path, "column"))
         seen.add(assignment.column)
         lowered.setdefault(assignment.column.lower(), assignment.column)
         wording = make_assignment_wording(assignment.column, aliases)
@@ -197,22 +172,6 @@ def _check_assignments(
         if is_good:
             found.append((assignment, position, checked))
     return found
-
-
-def _check_target(context: OperationContext, column: str, seen: set[str], lowered: dict[str, str], path: Path) -> bool:
-    """Report a column that cannot be assigned; False when it cannot."""
-    if not is_name(column):
-        hint = "a name has letters, digits and underscores, and does not begin with a digit"
-        context.report("UPDATE_002", f"Invalid column name: '{column}'", path, hint)
-        return False
-    if column in SYSTEM_COLUMN_NAMES - ASSIGNABLE_SYSTEM_COLUMNS:
-        context.report("UPDATE_003", f"system column '{column}' cannot be assigned", path, "only _labels can be set")
-        return False
-    if column in seen:
-        hint = "assignments are evaluated together: combine them, or use a second operation"
-        context.report("UPDATE_006", f"column '{column}' is assigned twice", path, hint)
-        return False
-    return check_new_name(context, column, path, lowered)
 
 
 def _put_assignments(
@@ -246,9 +205,8 @@ def put_added(
     context: OperationContext, column: str, checked: Checked, added_before: frozenset[str], path: Path, prefix: str = ""
 ) -> DataType | None:
     """Put a value into a column that operations add, and return the column's type so far."""
-    reads = frozenset(name for alias, name in checked.columns if alias is None and name in added_before)
     present = context.working.added.get(column)
-    if not context.working.contribute(column, Contribution(checked.type, reads, context.index, path)):
+    if not context.working.contribute(column, make_contribution(context, checked, added_before, path)):
         if column in context.working.conflicts:
             return None
         context.working.conflicts.add(column)
@@ -258,3 +216,11 @@ def put_added(
         context.report("EXPR_004", message, path, hint or "give the column one type in all operations")
         return None
     return context.working.added[column].type
+
+
+def make_contribution(
+    context: OperationContext, checked: Checked, added_before: frozenset[str], path: Path
+) -> Contribution:
+    """Return what a value says of the type of the added column that it is put into."""
+    reads = frozenset(name for alias, name in checked.columns if alias is None and name in added_before)
+    return Contribution(checked.type, reads, context.index, path)

@@ -121,8 +121,9 @@ def _list_unused_names(checked: CheckedProject) -> Iterator[Problem]:
 
 def _list_conditions(checked: CheckedProject) -> Iterator[frozenset[str]]:
     for operation in checked.operations:
-        if operation.where is not None:
-            yield operation.where.selectors
+        for condition in (operation.where, operation.source_where):
+            if condition is not None:
+                yield condition.selectors
     for check in checked.checks:
         for condition in (check.where, *(value.where for value in check.values)):
             if condition is not None:

@@ -79,6 +79,17 @@ SOURCE_SELECTOR = Wording(SELECTOR_PREFIX, _translate_source_selector, allows_se
 SOURCE_AGGREGATION = Wording(translate_special=_translate_source_aggregation)
 
 
+def make_pair_wording(alias: str, prefix: str = "") -> Wording:
+    """Return the wording of an expression over a working row and the source row that an alias names."""
+
+    def translate(problem: ExpressionProblem) -> CodeAndMessage | None:
+        if problem.kind == "unknown_column" and problem.table == alias:
+            return "APPEND_006", f"{prefix}column '{problem.column}' is not in the source dataset"
+        return _translate_unknown_table(problem)
+
+    return Wording(prefix, translate)
+
+
 def make_assignment_wording(column: str, join_aliases: frozenset[str]) -> Wording:
     """Return the wording of an update's assignment to a column."""
 
@@ -87,4 +98,9 @@ def make_assignment_wording(column: str, join_aliases: frozenset[str]) -> Wordin
             return "JOIN_008", f"Unknown column '{problem.table}.{problem.column}' in assignment expression"
         return _translate_unknown_table(problem)
 
-    return Wording(f"Invalid assignment expression for '{column}': ", translate)
+    return Wording(describe_assignment(column), translate)
+
+
+def describe_assignment(column: str) -> str:
+    """Return how messages about an assigned expression begin."""
+    return f"Invalid assignment expression for '{column}': "

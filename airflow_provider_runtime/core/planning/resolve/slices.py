@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from airflow_provider_runtime.core.calendar.periods import PeriodIndex
 from airflow_provider_runtime.core.errors import DataError, Place, Problem
+from airflow_provider_runtime.core.model.dataset import Dataset
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.planning.resolve.tables import ResolvedTable
 from airflow_provider_runtime.core.registry.ports import DatasetVersion, SliceRecord
@@ -14,16 +15,36 @@ from spark_jobs.contract.addresses import escape_pattern
 from spark_jobs.contract.plan import Location, RuleTrace
 
 
-def locate_slices(version: DatasetVersion, index: PeriodIndex, period: Period, place: Place) -> ResolvedTable:
+def locate_slices(
+    version: DatasetVersion, index: PeriodIndex, period: Period, place: Place, dataset: Dataset
+) -> ResolvedTable:
     """Return the locations of a period's slices: its own, else its children's, else its parent's."""
     chosen, reason = _choose(version, index, period)
+    if not chosen and dataset.on_missing == "empty":
+        return ResolvedTable((), (RuleTrace("registry", True, f"version {version.version} holds no such period"),))
     if not chosen:
         held = list_names(sorted(found.period for found in version.slices))
         message = f"dataset '{version.name}' version {version.version} holds no data for {period.identifier}"
         raise DataError(Problem("DATA_001", message, f"it holds {held}" if held else "it is empty", place))
+    if dataset.requires_all_periods and (missing := _list_missing(chosen, index, period)):
+        message = (
+            f"dataset '{version.name}' version {version.version} holds {period.identifier} in part only:"
+            f" {list_names(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+        )
+        raise DataError(Problem("DATA_001", message, "run the project that registers it for these periods", place))
     locations = tuple(_make_location(found) for found in chosen)
     periods = tuple(found.period for found in chosen)
-    return ResolvedTable(locations, (RuleTrace("registry", True, reason),), None, periods)
+    traced = RuleTrace("registry", True, f"version {version.version} of '{version.name}': {reason}")
+    return ResolvedTable(locations, (traced,), None, periods)
+
+
+def _list_missing(chosen: Sequence[SliceRecord], index: PeriodIndex, period: Period) -> list[str]:
+    """Return the finer periods of which others make up a period and that are not held."""
+    held = {found.period for found in chosen}
+    first = index.find_period(chosen[0].period)
+    if first is None or not index.is_finer(first.level, period.level):
+        return []
+    return [child.identifier for child in index.list_children(period, first.level) if child.identifier not in held]
 
 
 def _choose(version: DatasetVersion, index: PeriodIndex, period: Period) -> tuple[list[SliceRecord], str]:

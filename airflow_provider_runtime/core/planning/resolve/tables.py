@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -99,7 +100,8 @@ def resolve_table(
     level = rule.data_level or context.period.level
     periods = _expand(context, resolver, match.index, level)
     on_missing = dataset.on_missing or rule.on_missing
-    if len(periods) > 1 and (rule.requires_all_periods or dataset.requires_all_periods):
+    needs_all = len(periods) > 1 and (rule.requires_all_periods or dataset.requires_all_periods)
+    if needs_all:
         on_missing = "error"
     rule = rule.model_copy(update={"on_missing": on_missing})
     strategy = _StrategyCall(context, resolver, match.index, rule, dataset, table)
@@ -107,6 +109,9 @@ def resolve_table(
     if table.temporal_mode != "period":
         # Nothing is filtered by the location's period, so the same place twice would give its rows twice.
         locations = list({_key_without_period(location): location for location in reversed(locations)}.values())[::-1]
+    elif needs_all:
+        counts = Counter(map(_key_without_period, locations))
+        locations = [replace(found, needs_rows=counts[_key_without_period(found)] > 1) for found in locations]
     return ResolvedTable(tuple(locations), match.trace, level, tuple(period.identifier for period in periods))
 
 

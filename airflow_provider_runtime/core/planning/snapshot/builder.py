@@ -305,6 +305,8 @@ class _Builder:
             and not self.is_offline
             and pin.registered is None
         ):
+            if use.dataset.model.on_missing == "empty" and pin.registered_name is not None:
+                return TableChoice(pin, choice, ResolvedTable(()))
             raise_problems([report_unregistered(pin)])
         if not is_read:
             return TableChoice(pin, choice, ResolvedTable(()))
@@ -340,7 +342,7 @@ class _Builder:
         if pin.registered is None or self.is_offline:
             location = Location(kind="memory", period=period.identifier)
             return ResolvedTable((location,), (), period.level, (period.identifier,))
-        return locate_slices(pin.registered, context.index, period, use.location)
+        return locate_slices(pin.registered, context.index, period, use.location, use.dataset.model)
 
     # Outputs
 

@@ -113,7 +113,7 @@ def describe_choice(choice: TableChoice) -> TableTrace:
     """Return the reasons of a table's choices."""
     resolved = choice.resolved
     return TableTrace(
-        dataset=choice.pin.use.dataset.model.name,
+        dataset=choice.pin.registered_name or choice.pin.use.dataset.model.name,
         version=f"{choice.pin.version} ({choice.pin.reason})",
         resolver_id=choice.resolver.id,
         resolver=choice.resolver.description,

@@ -21,6 +21,7 @@ from airflow_provider_runtime.core.expr.spark_sql import (
 from airflow_provider_runtime.core.model import operation as written
 from airflow_provider_runtime.core.model.dataset import list_temporal_columns
 from airflow_provider_runtime.core.planning.check.checked import (
+    CheckedExpand,
     CheckedExpression,
     CheckedJoin,
     CheckedOperation,
@@ -39,6 +40,7 @@ from spark_jobs.contract.plan import (
     DeleteOperation,
     Destination,
     Equality,
+    Expand,
     Expression,
     GroupColumn,
     Join,
@@ -48,6 +50,7 @@ from spark_jobs.contract.plan import (
     Slice,
     UpdateOperation,
 )
+from spark_jobs.contract.plan import Operation as PlanOperation
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +115,29 @@ class _Compiler:
         assert isinstance(model, written.AppendOperation)
         return AppendOperation(
             **self._compile_shared(operation),
-            where=self._compile_where(operation, ("arguments", "source_selector")),
-            where_reads=_list_reads(operation.where),
+            where=self._compile_condition(operation, operation.source_where, ("arguments", "source_selector")),
+            where_reads=_list_reads(operation.source_where),
             source=self._use(operation.source.key),
             source_dataset_id=operation.source.dataset.model.id,
             group_by=operation.group_by,
             aggregations=self._compile_expressions(operation, operation.expressions),
             columns=self._compile_expressions(operation, operation.filled),
             distinct=model.arguments.distinct,
+            expand=None if operation.expand is None else self._compile_expand(operation, operation.expand),
+        )
+
+    def _compile_expand(self, operation: CheckedOperation, expand: CheckedExpand) -> Expand:
+        return Expand(
+            alias=expand.alias,
+            condition=compile_sql(expand.condition, run=self.run, mark=self._mark(operation, expand.path)),
+            reads=_list_reads(expand.condition),
+            rows=PlanOperation(
+                type=operation.operation.type,
+                seq=operation.seq,
+                name=operation.operation.name,
+                mark=self._mark(operation, ()),
+                **self._compile_rows(operation),
+            ),
         )
 
     def _compile_delete(self, operation: CheckedOperation) -> AnyOperation:
@@ -157,21 +175,24 @@ class _Compiler:
 
     def _compile_selection(self, operation: CheckedOperation) -> dict[str, Any]:
         """Return what an operation on rows of the working dataset has: a selector, and the joins that it needs."""
+        return {**self._compile_shared(operation), **self._compile_rows(operation)}
+
+    def _compile_rows(self, operation: CheckedOperation) -> dict[str, Any]:
+        """Return which rows of the working dataset an operation takes."""
         origins = find_origins(self.checked, operation, self.run)
         return {
-            **self._compile_shared(operation),
-            "where": self._compile_where(operation),
+            "where": self._compile_condition(operation, operation.where, ("selector",)),
             "where_reads": _list_reads(operation.where),
             "origins": origins.seqs,
             "picks_by_origin": origins.is_whole,
             "joins": self._compile_joins(operation),
         }
 
-    def _compile_where(self, operation: CheckedOperation, path: Path = ("selector",)) -> str | None:
-        if operation.where is None:
+    def _compile_condition(self, operation: CheckedOperation, condition: Checked | None, path: Path) -> str | None:
+        if condition is None:
             return None
         mark, defaults = self._mark(operation, path), _list_defaults(operation.joins)
-        return compile_sql(operation.where, run=self.run, mark=mark, defaults=defaults)
+        return compile_sql(condition, run=self.run, mark=mark, defaults=defaults)
 
     def _compile_expressions(
         self, operation: CheckedOperation, items: Iterable[CheckedExpression]
@@ -278,7 +299,8 @@ def _list_defaults(joins: Iterable[CheckedJoin]) -> Defaults:
 
 def _list_expressions(operation: CheckedOperation) -> list[Checked]:
     where = [] if operation.where is None else [operation.where]
-    return [*where, *(item.checked for item in operation.expressions)]
+    pairs = [] if operation.expand is None else [operation.expand.condition]
+    return [*where, *pairs, *(item.checked for item in (*operation.expressions, *operation.filled))]
 
 
 def _list_alias_columns(alias: str, expressions: Iterable[Checked]) -> set[str]:

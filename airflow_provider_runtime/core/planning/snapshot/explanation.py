@@ -23,7 +23,9 @@ from spark_jobs.contract.plan import (
     AggregateOperation,
     AnyOperation,
     AppendOperation,
+    DeleteOperation,
     Join,
+    Operation,
     OutputOperation,
     UpdateOperation,
     order_joins,
@@ -185,18 +187,40 @@ def write_statement(plan: AnyOperation, before: Iterable[WorkingColumn]) -> str:
         ",\n".join(f"  {item}" for item in _list_items(plan, known)),
     ]
     lines.append(f"FROM {_write_rows(plan)} AS `@w`")
-    conditions = [plan.where] if plan.where and not isinstance(plan, UpdateOperation) and plan.type != "delete" else []
+    if isinstance(plan, AppendOperation) and plan.expand is not None:
+        alias = quote_name(name_alias(plan.expand.alias))
+        lines[-1] = f"FROM {_write_rows(plan.expand.rows)} AS `@w`"
+        lines.append(f"JOIN {_write_source(plan)} AS {alias} ON {plan.expand.condition}")
+        return "\n".join([*lines, *_write_where(plan.expand.rows)])
+    return "\n".join([*lines, *_write_where(plan), *_write_groups(plan)])
+
+
+def _write_where(plan: Operation) -> list[str]:
+    if isinstance(plan, UpdateOperation | DeleteOperation):
+        return []
+    conditions = [plan.where] if plan.where else []
     sees_deleted = isinstance(plan, AppendOperation) or (isinstance(plan, OutputOperation) and plan.include_deleted)
-    if not isinstance(plan, UpdateOperation) and plan.type != "delete" and not sees_deleted:
+    if not sees_deleted:
         conditions.insert(0, "NOT `@w`.`_deleted`")
-    if conditions:
-        lines.append("WHERE " + " AND ".join(f"({text})" for text in conditions))
+    return ["WHERE " + " AND ".join(f"({text})" for text in conditions)] if conditions else []
+
+
+def _write_groups(plan: Operation) -> list[str]:
     if isinstance(plan, AggregateOperation | AppendOperation) and plan.group_by:
-        lines.append("GROUP BY " + ", ".join(f"`@w`.`{name}`" for name in plan.group_by))
-    return "\n".join(lines)
+        return ["GROUP BY " + ", ".join(f"`@w`.`{name}`" for name in plan.group_by)]
+    return []
 
 
-def _write_rows(plan: AnyOperation) -> str:
+def _write_source(plan: AppendOperation) -> str:
+    """Return the source rows of an append that pairs them."""
+    if not plan.where and not plan.aggregations:
+        return quote_name(plan.source)
+    items = ", ".join(_list_grouped(plan)) if plan.aggregations else "*"
+    lines = [f"SELECT {items} FROM {quote_name(plan.source)} AS `@w`", *_write_where(plan), *_write_groups(plan)]
+    return "(\n  " + "\n  ".join(lines) + "\n)"
+
+
+def _write_rows(plan: Operation) -> str:
     """Return what an operation selects from; each join is a subquery that fails on a second match, as it is run."""
     rows = quote_name(plan.source if isinstance(plan, AppendOperation) else "working")
     for joins in order_joins(plan.joins):
@@ -228,13 +252,16 @@ def _list_items(plan: AnyOperation, known: frozenset[str]) -> list[str]:
     if isinstance(plan, OutputOperation):
         return [f"`@w`.`{column.name}`" for column in plan.columns]
     if isinstance(plan, AggregateOperation):
-        return [*(f"`@w`.`{name}`" for name in plan.group_by), *(f"{i.sql} AS `{i.column}`" for i in plan.aggregations)]
+        return _list_grouped(plan)
     if isinstance(plan, AppendOperation):
-        if plan.aggregations:
-            groups = [f"`@w`.`{name}`" for name in plan.group_by]
-            return [*groups, *(f"{item.sql} AS `{item.column}`" for item in plan.aggregations)]
+        if plan.aggregations and plan.expand is None:
+            return _list_grouped(plan)
         return [f"{item.sql} AS `{item.column}`" for item in plan.columns]
     return ["`@w`.*", f"`@w`.`_deleted` OR ({selected}) AS `_deleted`"]
+
+
+def _list_grouped(plan: AggregateOperation | AppendOperation) -> list[str]:
+    return [*(f"`@w`.`{name}`" for name in plan.group_by), *(f"{i.sql} AS `{i.column}`" for i in plan.aggregations)]
 
 
 def render_text(explanation: Explanation) -> str:

@@ -15,6 +15,7 @@ from spark_jobs.contract.plan import (
     Column,
     DeleteOperation,
     Expression,
+    Operation,
     OutputOperation,
     Read,
     UpdateOperation,
@@ -89,19 +90,25 @@ class _Tracer:
     def _trace_values(self, operation: AnyOperation) -> _Columns:
         if isinstance(operation, DeleteOperation):
             return {}
-        aliases = {join.alias: join.table for join in operation.joins}
         if not isinstance(operation, AppendOperation):
-            return _trace_all(operation.expressions, self.live, aliases, operation.seq)
-        rows = _read_source(operation)
-        rows |= _trace_all(operation.aggregations, rows, {}, operation.seq)
-        return _trace_all(operation.columns, rows, {}, operation.seq)
+            return _trace_all(operation.expressions, self.live, _read_joins(operation), operation.seq)
+        source = _trace_source(operation)
+        if operation.expand is None:
+            return _trace_all(operation.columns, source, {}, operation.seq)
+        aliases = {**_read_joins(operation.expand.rows), operation.expand.alias: source}
+        return _trace_all(operation.columns, self.live, aliases, operation.seq)
 
-    def _trace_conditions(self, operation: AnyOperation) -> ColumnLineage:
+    def _trace_conditions(self, operation: Operation) -> ColumnLineage:
         rows = _read_source(operation) if isinstance(operation, AppendOperation) else self.live
-        aliases = {join.alias: join.table for join in operation.joins}
         reads = [*operation.where_reads, *(read for join in operation.joins for read in join.reads)]
-        found = _resolve(reads, rows, aliases)
-        return replace(found, operations=found.operations | {operation.seq}) if operation.where is not None else found
+        found = _resolve(reads, rows, _read_joins(operation))
+        if operation.where is not None:
+            found = replace(found, operations=found.operations | {operation.seq})
+        if isinstance(operation, AppendOperation) and operation.expand is not None:
+            aliases = {**_read_joins(operation.expand.rows), operation.expand.alias: _trace_source(operation)}
+            found |= self._trace_conditions(operation.expand.rows)
+            found |= _resolve(operation.expand.reads, self.live, aliases)
+        return found
 
     def _trace_groups(self, operation: AnyOperation) -> ColumnLineage:
         if not isinstance(operation, AggregateOperation | AppendOperation):
@@ -125,7 +132,7 @@ def trace_lineage(
     return tuple(tracer.found)
 
 
-class _Source(dict[str, ColumnLineage]):
+class _Table(dict[str, ColumnLineage]):
     """Columns of a table: each comes from itself."""
 
     def __init__(self, table: str) -> None:
@@ -133,28 +140,42 @@ class _Source(dict[str, ColumnLineage]):
         self.table = table
 
     def __missing__(self, name: str) -> ColumnLineage:
-        if name in SYSTEM_TYPES:
-            return _NOTHING
         return ColumnLineage(frozenset({SourceColumn(self.table, name)}))
+
+
+class _Source(_Table):
+    """Columns of a table whose rows are appended: system columns are replaced."""
+
+    def __missing__(self, name: str) -> ColumnLineage:
+        return _NOTHING if name in SYSTEM_TYPES else super().__missing__(name)
 
 
 def _read_source(operation: AppendOperation) -> _Columns:
     return _Source(operation.source)
 
 
-def _trace_all(items: Iterable[Expression], rows: _Columns, aliases: Mapping[str, str], seq: int) -> _Columns:
+def _trace_source(operation: AppendOperation) -> _Columns:
+    """Return the columns of the (aggregated) source rows."""
+    rows = _read_source(operation)
+    rows |= _trace_all(operation.aggregations, rows, {}, operation.seq)
+    return rows
+
+
+def _read_joins(operation: Operation) -> dict[str, _Columns]:
+    return {join.alias: _Table(join.table) for join in operation.joins}
+
+
+def _trace_all(items: Iterable[Expression], rows: _Columns, aliases: Mapping[str, _Columns], seq: int) -> _Columns:
     own = ColumnLineage(operations=frozenset({seq}))
     return {item.column: _resolve(item.reads, rows, aliases) | own for item in items}
 
 
-def _resolve(reads: Iterable[Read], rows: _Columns, aliases: Mapping[str, str]) -> ColumnLineage:
+def _resolve(reads: Iterable[Read], rows: _Columns, aliases: Mapping[str, _Columns]) -> ColumnLineage:
     found = _NOTHING
     for read in reads:
-        if read.alias is None:
-            try:
-                found |= rows[read.column]
-            except KeyError:
-                continue
-        elif read.alias in aliases:
-            found |= ColumnLineage(frozenset({SourceColumn(aliases[read.alias], read.column)}))
+        columns = rows if read.alias is None else aliases.get(read.alias, {})
+        try:
+            found |= columns[read.column]
+        except KeyError:
+            continue
     return found

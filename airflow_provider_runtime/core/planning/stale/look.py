@@ -64,11 +64,9 @@ class Look:
         found = {project.id: list(self._list_periods(project)) for project in self._projects.values()}
         if scope.period is not None and not any(found.values()):
             raise PeriodError(Problem("PERIOD_001", f"no project runs for '{scope.period}'", "see `periods`"))
-        # A project is looked at after those that it reads from.
         ordered = self._order_projects()
-        for project in ordered:
-            for period in found[project.id]:
-                self._look_at(project, period)
+        for project, period in self._order(found):
+            self._look_at(project, period)
         names = {definition.model.name for definition in wanted}
         chosen = [entry for work, entry in self._entries.items() if work.project in names]
         return Plan(order_entries(chosen, self._starts, [project.name for project in ordered]), scope)
@@ -129,10 +127,33 @@ class Look:
             if upstream is not None:
                 yield upstream
 
+    def _order(self, found: Mapping[str, Sequence[Period]]) -> Iterator[tuple[ComparedProject, Period]]:
+        """Yield projects and periods after those that they read from, be it an earlier period of themselves."""
+        projects = {project.name: project for project in self._projects.values()}
+        works = {
+            Work(project.name, period.identifier): period
+            for project in projects.values()
+            for period in found[project.id]
+        }
+        done: set[Work] = set()
+        for first in works:
+            waiting = [] if first in done else [(first, self._list_dependencies(projects[first.project], works[first]))]
+            done.add(first)
+            while waiting:
+                work, needed = waiting[-1]
+                following = next((found for found in needed if found in works and found not in done), None)
+                if following is None:
+                    waiting.pop()
+                    yield projects[work.project], works[work]
+                else:
+                    done.add(following)
+                    dependencies = self._list_dependencies(projects[following.project], works[following])
+                    waiting.append((following, dependencies))
+
     def _find_registering(self, table: ComparedTable) -> ComparedProject | None:
-        if not table.pin.is_registered or table.choice.definition is not None:
+        if table.pin.registered_name is None or table.choice.definition is not None:
             return None
-        registration = self.loaded.catalog.find_registration(table.use.dataset.model.name)
+        registration = self.loaded.catalog.find_registration(table.pin.registered_name)
         return self._projects.get(registration.project.model.id) if registration is not None else None
 
     # Periods
@@ -191,10 +212,12 @@ class Look:
         return _Statuses.read(self.registry)
 
     def _list_dependencies(self, project: ComparedProject, period: Period) -> Iterator[Work]:
-        for upstream in self._list_upstream(project):
-            if upstream.id == project.id:
+        for table in project.tables:
+            upstream = self._find_registering(table)
+            shifted = project.index.find_shifted(period, table.use.dataset.model.period_shift)
+            if upstream is None or shifted is None or (upstream.id == project.id and shifted == period):
                 continue
-            for found in list_periods_at(project.index, period, upstream.definition.model.level):
+            for found in list_periods_at(project.index, shifted, upstream.definition.model.level):
                 yield Work(upstream.name, found.identifier)
 
     def _list_reasons(
@@ -284,7 +307,7 @@ class Look:
             if entry is None or not entry.reasons:
                 continue
             for dataset, names in self._changed.get(work, {}).items():
-                tables = [table for table in project.tables if table.use.dataset.model.name == dataset]
+                tables = [table for table in project.tables if table.pin.registered_name == dataset]
                 changed = [column for table in tables for column in table.columns if column.column in names]
                 rows = [SourceColumn(*table.key) for table in tables if table.has_only(names)]
                 columns = project.list_affected([*changed, *rows])

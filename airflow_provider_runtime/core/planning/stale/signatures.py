@@ -16,6 +16,7 @@ from airflow_provider_runtime.core.expr.typed import Typed, has_window
 from airflow_provider_runtime.core.model.dataset import list_temporal_columns
 from airflow_provider_runtime.core.model.operation import AppendOperation, OutputOperation
 from airflow_provider_runtime.core.planning.check.checked import (
+    CheckedExpand,
     CheckedJoin,
     CheckedOperation,
     CheckedProject,
@@ -154,18 +155,38 @@ class _Walk:
         assert operation.source is not None
         read = read_table(operation.source)
         rows = _rows_of(operation.source)
-        if operation.where is not None:
-            rows = mix("picked", rows, sign(operation.where, read, {}))
+        if operation.source_where is not None:
+            rows = mix("picked", rows, sign(operation.source_where, read, {}))
         if operation.group_by or operation.expressions:
             rows = mix("groups", rows, *(read.get(name, _NULL) for name in operation.group_by))
             made = {item.column: mix("aggregate", rows, sign(item.checked, read, {})) for item in operation.expressions}
             read = {**{name: mix("key", rows, read.get(name, _NULL)) for name in operation.group_by}, **made}
         columns = self._list_new_columns(operation)
-        filled = {item.column: mix("set", item.type.ddl, sign(item.checked, read, {})) for item in operation.filled}
+        if operation.expand is None:
+            filled = {item.column: mix("set", item.type.ddl, sign(item.checked, read, {})) for item in operation.filled}
+        else:
+            rows, filled = self._pair(operation, operation.expand, rows, read)
         model = operation.operation
         if isinstance(model, AppendOperation) and model.arguments.distinct:
             rows = mix("distinct", rows, *filled.values())
         return _Part(rows, columns | filled)
+
+    def _pair(
+        self, operation: CheckedOperation, expand: CheckedExpand, rows: Trace, read: Mapping[str, Trace]
+    ) -> tuple[Trace, dict[str, Trace]]:
+        """Return what pairs of source rows and working rows depend on, and what the columns made of them do."""
+        pairs, values = [rows], []
+        for _, part, picked in self._list_touched(operation):
+            aliases = {**_sign_joins(operation, part.columns), expand.alias: dict(read)}
+            condition = _sign_condition(operation, part, aliases, picked)
+            pairs.append(mix("paired", part.rows, condition, sign(expand.condition, part.columns, aliases)))
+            values.append([sign(item.checked, part.columns, aliases) for item in operation.filled])
+        made = mix("pairs", *pairs)
+        filled = {
+            item.column: mix("set", item.type.ddl, made, *(found[index] for found in values))
+            for index, item in enumerate(operation.filled)
+        }
+        return made, filled
 
     def _list_new_columns(self, operation: CheckedOperation) -> dict[str, Trace]:
         """Return the columns of rows that an operation makes, as long as nothing fills them."""

@@ -108,14 +108,15 @@ class SourceFinder:
         return pin_locations(locations, Reading(table.use.table, day, table.use.location), self.read_properties)
 
     def _locate(self, project: ComparedProject, table: ComparedTable, period: Period) -> tuple[Location, ...]:
-        if table.choice.definition is None:
-            if table.pin.registered is None:
-                return ()
-            return locate_slices(table.pin.registered, project.index, period, table.use.location).locations
-        now = datetime.combine(self.today, time(), UTC)
         shifted = project.index.find_shifted(period, table.use.dataset.model.period_shift)
         if shifted is None:
             return ()
+        if table.choice.definition is None:
+            if table.pin.registered is None:
+                return ()
+            place, registered = table.use.location, table.use.dataset.model
+            return locate_slices(table.pin.registered, project.index, shifted, place, registered).locations
+        now = datetime.combine(self.today, time(), UTC)
         run = RunConstants.of(now, period, project.index.find_previous(period))
         context = ResolveContext(self.catalog, project.name, project.index, shifted, run)
         dataset = table.use.dataset.model.model_copy(update={"version": table.pin.version})

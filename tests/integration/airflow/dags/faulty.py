@@ -1,4 +1,4 @@
-"""DAGs that go wrong: a mistake, a Spark connection that is not there, a job that gets killed, checks that fail."""
+"""DAGs that go wrong: mistakes, a missing Spark connection, a job that gets killed, checks that fail, late data."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -22,4 +22,11 @@ in_order = project_dag(
         "execution_timeout": timedelta(seconds=12),
         "retries": 0,
     },
+)
+late = project_dag(
+    "valuation",
+    "catalog",
+    dag_id="late",
+    end_date=END,
+    resolve_args={"wait_for_data": timedelta(hours=1), "poke_interval": 15.0},
 )

@@ -1,5 +1,7 @@
 """Texts that are expressions, texts that are not, and what is said about them."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -147,3 +149,29 @@ def test_any_text_gives_a_tree_or_a_problem(text):
         assert 0 <= error.problem.start <= error.problem.end <= len(text)  # noqa: PT017
     else:
         assert parse(format_expression(tree)) == tree
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CASE end WHEN 1 THEN 2 END",
+        "CASE when WHEN then THEN else ELSE end END",
+        "CASE WHEN when = 1 THEN end ELSE case END",
+        "CASE desc WHEN 1 THEN case ELSE -order END + like",
+        "CASE WHEN like LIKE 'a' ESCAPE '!' THEN escape END",
+        "CASE else WHEN CASE WHEN a THEN then END THEN by END",
+    ],
+)
+def test_columns_named_like_keywords_stand_bare_inside_case(text: str) -> None:
+    is_column = re.compile(r"\b[a-z]+\b(?!')")
+    qualified = parse(is_column.sub(lambda found: f"t.{found[0]}", text))
+    assert _forget_tables(repr(parse(text))) == _forget_tables(repr(qualified))
+
+
+def _forget_tables(shown: str) -> str:
+    return re.sub(r"(start|end|depth)=\d+, |table=('t'|None), ", "", shown)
+
+
+def test_text_with_keywords_that_makes_no_sense_is_told_soon() -> None:
+    with pytest.raises(ExpressionSyntaxError):
+        parse("CASE WHEN a THEN b " + "WHEN b THEN case " * 400)

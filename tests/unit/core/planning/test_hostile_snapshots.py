@@ -23,7 +23,7 @@ from airflow_provider_runtime.core.registry.memory import MemoryRegistry
 from airflow_provider_runtime.core.runs.begin import begin_attempt
 from airflow_provider_runtime.core.runs.finish import finish_attempt
 from airflow_provider_runtime.core.runs.report import public_report, read_report
-from tests.unit.core.planning.resolve_builder import MONTHLY, resolve, write_project, write_resolver
+from tests.unit.core.planning.resolve_builder import MONTHLY, OUTPUT, resolve, write_project, write_resolver
 
 DOCUMENT: dict[str, Any] = json.loads(resolve(write_resolver(MONTHLY), write_project()).content)
 VALUES: list[Any] = [
@@ -92,7 +92,7 @@ def test_changed_snapshot_with_a_right_digest_is_taken_or_refused_with_a_code(do
     snapshot.plan.list_credential_refs()
     attempt = begin_attempt(MemoryRegistry(), snapshot)
     assert attempt.project_id == snapshot.project.id
-    print_plan(snapshot)
+    print_plan(snapshot, is_own=False)
     list_problems_since(Catalog(Path()), snapshot, allow_closed=True)
 
 
@@ -117,7 +117,7 @@ def test_snapshot_that_lacks_what_is_shown_of_it_is_shown_or_refused(place: tupl
         holder[place[-1]] = value
     with refused_as_snapshot_001(SnapshotError):
         snapshot = open_snapshot(*encode(document))
-        print_plan(snapshot)
+        print_plan(snapshot, is_own=False)
         list_problems_since(Catalog(Path()), snapshot, allow_closed=True)
 
 
@@ -135,6 +135,33 @@ def test_snapshot_that_asks_for_java_is_refused() -> None:
     update = next(item for item in document["plan"]["operations"] if item["type"] == "update")
     update["assignments"][0]["sql"] = "CAST(reflect('java.lang.Runtime', 'getRuntime') AS STRING)"
     with pytest.raises(SnapshotError, match="SQL that no expression compiles to"):
+        open_snapshot(*encode(document))
+
+
+PAIRS = """
+    - seq: 10
+      name: pairs
+      type: append
+      selector: accounts.code IS NOT NULL
+      arguments:
+        source: {dataset_id: staff}
+        expand: {alias: p, on: p.code = journal_id, columns: [{column: journal_id, expression: p.title}]}
+"""
+
+
+@pytest.mark.parametrize(
+    "place",
+    [("condition",), ("rows", "where"), ("rows", "joins", 0, "condition"), ("alias",), ("rows", "joins", 0, "alias")],
+)
+def test_pairs_that_ask_for_java_are_refused(place: tuple[Any, ...]) -> None:
+    document = json.loads(resolve(write_resolver(MONTHLY), write_project(PAIRS + OUTPUT)).content)
+    assert open_snapshot(*encode(document)).plan.operations[0].type == "append"
+    holder: Any = next(item for item in document["plan"]["operations"] if item["type"] == "append")["expand"]
+    for key in place[:-1]:
+        holder = holder[key]
+    assert holder[place[-1]]
+    holder[place[-1]] = "reflect('java.lang.Runtime', 'getRuntime') IS NULL"
+    with pytest.raises(SnapshotError, match=r"SQL that no expression compiles to|alias that is not a name"):
         open_snapshot(*encode(document))
 
 

@@ -82,3 +82,23 @@ def test_output_names_what_has_decided_which_rows_there_are() -> None:
     rows = lineage[90].rows
     assert rows.operations == {10, 20, 30}
     assert {f"{source.table}.{source.column}" for source in rows.sources} == {"input.region", "input.quantity"}
+
+
+EXPAND = (
+    ", aggregation: {group_by: [region], aggregations: [{column: planned, expression: SUM(value)}]}, "
+    "expand: {alias: p, on: p.region = orders.region AND quantity > 0, "
+    "columns: [{column: amount, expression: p.planned * regions.weight}, {column: status, expression: orders.status}]}"
+)
+
+
+def test_columns_of_pairs_come_from_both_rows() -> None:
+    lineage = trace(
+        append("plan", seq=10, more=EXPAND).replace("type:", "selector: is_paid, type:"),
+        output(", columns: [amount, status]", seq=90),
+    )
+    assert show(lineage[10]) == {
+        "amount": ["append:10.value", "input.amount", "lookup:regions.weight"],
+        "status": ["input.status"],
+    }
+    asked = {f"{source.table}.{source.column}" for source in lineage[10].conditions.sources}
+    assert {"append:10.region", "input.region", "input.quantity", "input.is_paid"} <= asked

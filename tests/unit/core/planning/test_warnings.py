@@ -173,13 +173,68 @@ def test_condition_that_depends_on_no_row(condition: str, verdict: str | None) -
 def test_condition_of_case_and_result_of_case() -> None:
     first = update('"CASE WHEN amount = NULL THEN 0 ELSE amount END"', "amount", seq=5)
     second = update('"CASE status WHEN NULL THEN 0 ELSE c.discount END"', "d", more=RATE, seq=6)
-    assert [warning.code for warning in list_warnings(first, second, output())[0]] == ["WARN_002", "WARN_004"]
+    assert [warning.code for warning in list_warnings(first, second, output())[0]] == [
+        "WARN_002",
+        "WARN_004",
+        "WARN_004",
+    ]
 
 
 def test_condition_of_if_and_of_join() -> None:
     first = update('"IF(amount = NULL, 0, amount)"', "amount", seq=5)
     second = update("\"COALESCE(c.tier, '')\"", "status", more=join("TRUE"), seq=6)
     assert [warning.code for warning in list_warnings(first, second, output())[0]] == ["WARN_004", "WARN_004"]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["CASE status WHEN NULL THEN 1 ELSE 2 END", "CASE NULL WHEN status THEN 1 END", "CASE 1 WHEN 2 THEN amount END"],
+)
+def test_value_of_case_that_nothing_equals(expression: str) -> None:
+    warnings, _ = list_warnings(update(f'"{expression}"', "n"), output())
+    assert [warning.message for warning in warnings] == ["a condition in this expression can never be TRUE"]
+
+
+@pytest.mark.parametrize("expression", ["COUNT_IF(amount = NULL)", "SUM_IF(amount, status IN (NULL))"])
+def test_condition_of_a_conditional_aggregate(expression: str) -> None:
+    warnings, _ = list_warnings(aggregate(f'"{expression}"', seq=20), with_from(output(TOTAL), "[20]"))
+    assert [warning.code for warning in warnings] == ["WARN_004"]
+
+
+@pytest.mark.parametrize(
+    ("source", "selector", "is_told"),
+    [
+        ("loaded", "_operation_seq = 20", True),
+        ("[20]", "total > 1 AND _operation_seq IN (0, 30)", True),
+        ("[20]", "_operation_seq > 20", True),
+        ("[0, 20]", "_operation_seq = 20", False),
+        ("[20]", "_operation_seq >= 20 AND _operation_seq != 0", False),
+    ],
+)
+def test_selector_of_which_from_leaves_nothing(source: str, selector: str, is_told: bool) -> None:
+    warnings, _ = list_warnings(SUM, with_from(with_selector(output(), f'"{selector}"'), source))
+    assert [warning.code for warning in warnings] == ["WARN_004"] * is_told
+
+
+def test_join_condition_without_its_alias() -> None:
+    joined = update("\"COALESCE(c.tier, '')\"", "status", more=join("status = 'new'"))
+    (warning,) = list_warnings(joined, output())[0]
+    assert (warning.code, warning.location.field) == ("WARN_004", "operations[0].arguments.joins[0].on")
+    assert "'c'" in warning.message
+
+
+def test_conditions_of_checks() -> None:
+    head = HEAD.replace("  operations:", "  checks:\n" + CHECKS + "  operations:")
+    checked = check_text(head + f"    - {output()}\n")
+    found = [(warning.code, warning.location.field) for warning in list_project_warnings(checked.project)]
+    fields = ["checks[0].rows", "checks[1].value", "checks[2].where", "checks[2].equals.where"]
+    assert found == [("WARN_004", field) for field in fields]
+
+
+CHECKS = """    - {name: a, output: 90, rows: amount = NULL}
+    - {name: b, output: 90, value: COUNT_IF(amount = NULL)}
+    - {name: c, output: 90, where: status = NULL, value: SUM(amount), equals: {input: SUM(amount), where: 1 = 2}}
+"""
 
 
 def test_named_selector_that_nothing_uses() -> None:

@@ -20,7 +20,7 @@ def test_wrong_operation_gives_one_problem_at_its_place(case: dict[str, Any]) ->
     check_words(problem, *case["error"])
     place = problem.location
     assert (place.file, place.line, place.column) == ("project.yaml", *checked.expected_places[0])
-    inner = case["field"] if case["field"] in ("selector", "arguments") else f"arguments.{case['field']}"
+    inner = case["field"] if case["field"] in ("selector", "from", "arguments") else f"arguments.{case['field']}"
     assert place.field in [f"operations[{index}].{inner}" for index in range(len(operations))]
     assert place.project == "close"
     assert place.operation_seq is not None
