@@ -43,6 +43,8 @@ def command(
     """
     from airflow_provider_runtime.cli.local_run import LocalRunner, make_failed_result
     from airflow_provider_runtime.cli.people import find_person
+    from airflow_provider_runtime.cli.requested_runs import check_calendar
+    from airflow_provider_runtime.cli.run import find_catalog
     from airflow_provider_runtime.cli.run_summary import print_result
     from airflow_provider_runtime.cli.staged_runs import open_staged_run
     from airflow_provider_runtime.core.errors import RuntimeProviderError
@@ -55,6 +57,8 @@ def command(
         person = find_person(claimed_name)
         runner = LocalRunner(found.registry, lambda: start_session(master, dict(conf)), print_progress, allow_closed)
         try:
+            if (folder := find_catalog(context, catalog)) is not None:
+                check_calendar(folder, found.snapshot, allow_closed=allow_closed)
             if settings.needs_approval:
                 check_approver(settings, found.record, person)
                 require_comment(found.record, comment)

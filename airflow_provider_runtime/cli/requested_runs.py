@@ -111,7 +111,7 @@ def run_periods(runner: LocalRunner, catalog: Path, request: RunRequest, registr
     return results
 
 
-def _check_calendar(catalog: Path, snapshot: Snapshot, *, allow_closed: bool) -> None:
+def check_calendar(catalog: Path, snapshot: Snapshot, *, allow_closed: bool) -> None:
     """Raise PERIOD_002 when the calendar's file has closed or locked the period since the snapshot was made."""
     from airflow_provider_runtime.core.catalog.loader import load_catalog
     from airflow_provider_runtime.core.errors import raise_problems
@@ -137,7 +137,7 @@ def run_snapshot(
     try:
         snapshot = _read_snapshot(registry, uri, sha256)
         if catalog is not None:
-            _check_calendar(catalog, snapshot, allow_closed=runner.allow_closed)
+            check_calendar(catalog, snapshot, allow_closed=runner.allow_closed)
         result = runner.execute(snapshot, uri)
     except RuntimeProviderError as error:
         result = make_failed_result(snapshot.period.identifier if snapshot else "", error, snapshot)

@@ -143,7 +143,7 @@ def command(context: click.Context, /, **given: Any) -> None:
     with contextlib.closing(choice.open()) as opened:
         runner = _make_runner(options, opened)
         try:
-            results = _run(options, choice, runner, opened, _find_catalog(context, options.catalog))
+            results = _run(options, choice, runner, opened, find_catalog(context, options.catalog))
         finally:
             runner.stop()
     from airflow_provider_runtime.cli.run_summary import print_ends
@@ -218,7 +218,7 @@ def _run(
     return run_plan(options.plan, options.catalog, opened, choice.snapshots, run_one, keep_going=options.keep_going)
 
 
-def _find_catalog(context: click.Context, catalog: Path) -> Path | None:
+def find_catalog(context: click.Context, catalog: Path) -> Path | None:
     """Return the catalog that is at hand: a snapshot needs none, so that the default may be missing."""
     is_default = context.get_parameter_source("catalog") is click.core.ParameterSource.DEFAULT
     return None if is_default and not catalog.is_dir() else catalog

@@ -119,6 +119,24 @@ def test_locked_period_is_not_published(folder: Path, job: list[str]) -> None:
     assert job == ["stage"]
 
 
+def test_period_that_its_calendars_file_has_locked_is_not_published(folder: Path, job: list[str]) -> None:
+    calendar = """---
+calendar:
+  id: fiscal
+  levels: [{name: month}]
+  periods: [{identifier: 2026-01, level: month, start_date: 2026-01-01, end_date: 2026-01-31, status: open}]
+"""
+    everything = folder / "catalog" / "all.yaml"
+    text = "---\n".join([PLACES, DATASETS, write_resolver(MONTHLY), write_project(calendar="fiscal")]) + calendar
+    everything.write_text(text, encoding="utf-8")
+    run_id = run("--stage-only")
+    everything.write_text(text.replace("status: open", "status: locked"), encoding="utf-8")
+    refused = invoke("publish", run_id)
+    assert refused.exit_code == 1
+    assert "PERIOD_002" in refused.output
+    assert job == ["stage"]
+
+
 def test_run_that_is_not_known_is_told(folder: Path, job: list[str]) -> None:
     refused = invoke("publish", "nobody")
     assert refused.exit_code == 1

@@ -79,7 +79,9 @@ def check_plan(
 
 
 def _describe_move(document: dict[str, Any], plan: Plan) -> str:
-    before = {(entry["project"], entry["period"]): entry for entry in document.get("entries") or ()}
+    listed = document.get("entries")
+    entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    before = {(str(entry.get("project")), str(entry.get("period"))): entry for entry in entries}
     now = {(entry["project"], entry["period"]): entry for entry in plan.to_document()["entries"]}
     moved = [
         f"{name}, {period}"

@@ -129,6 +129,13 @@ def test_plan_that_has_moved_is_refused(books: Books) -> None:
         check_plan(document, books.root / "catalog", books.registry)
 
 
+@pytest.mark.parametrize("entries", [5, [5], [{}], {"a": 1}, None])
+def test_plan_that_somebody_has_edited_is_refused_without_a_traceback(books: Books, entries: object) -> None:
+    document = {**books.plan(period="2026-02").to_document(), "plan_id": "sha256:0", "entries": entries}
+    with pytest.raises(RuntimeProviderError, match="PLAN_001"):
+        check_plan(document, books.root / "catalog", books.registry)
+
+
 def test_unknown_period_is_told(books: Books) -> None:
     with pytest.raises(RuntimeProviderError, match="PERIOD_001"):
         books.plan(period="2026-13")
