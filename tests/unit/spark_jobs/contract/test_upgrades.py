@@ -11,7 +11,7 @@ from spark_jobs.contract.plan import Read
 from spark_jobs.contract.snapshot import Snapshot, UnreadableSnapshotError, parse_snapshot
 from spark_jobs.contract.upgrades import list_reads
 
-GOLDEN = Path(__file__).parents[3] / "spark_jobs" / "golden" / "version_1.json"
+GOLDEN = Path(__file__).parents[3] / "spark_jobs" / "golden" / "version_1_close.json"
 
 
 @pytest.fixture
