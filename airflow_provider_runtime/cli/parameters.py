@@ -1,4 +1,4 @@
-"""Values on the command line: days, moments, registries, settings of Spark."""
+"""Values on the command line: days, timestamps, registries, settings of Spark."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from datetime import date, datetime
 
 import click
 
-from airflow_provider_runtime.core.moments import read_moment
 from airflow_provider_runtime.core.registry.addresses import ADDRESS_HINT, find_address_fault
+from airflow_provider_runtime.core.run_timestamps import read_run_timestamp
 
 
 class Day(click.ParamType[date]):
@@ -23,7 +23,7 @@ class Day(click.ParamType[date]):
             self.fail(f"'{value}' is not a date; write it like 2026-01-31", param, ctx)
 
 
-class Moment(click.ParamType[datetime]):
+class RunTimestamp(click.ParamType[datetime]):
     """An ISO timestamp; without a zone it is UTC."""
 
     name = "timestamp"
@@ -31,7 +31,7 @@ class Moment(click.ParamType[datetime]):
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
         """Read the timestamp."""
         try:
-            return value if isinstance(value, datetime) else read_moment(str(value))
+            return value if isinstance(value, datetime) else read_run_timestamp(str(value))
         except ValueError as error:
             self.fail(str(error), param, ctx)
 

@@ -11,7 +11,7 @@ import click
 
 from airflow_provider_runtime.cli.credentials import read_credential, read_properties
 from airflow_provider_runtime.cli.options import catalog_option, period_option, project_option, registry_option
-from airflow_provider_runtime.cli.parameters import Day, Moment
+from airflow_provider_runtime.cli.parameters import Day, RunTimestamp
 from airflow_provider_runtime.cli.registries import SLICES, choose_registry
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @period_option("Identifier of a period of the project's level.", required=True)
 @click.option("--as-of", type=Day(), help="Day that bitemporal tables are read as of. [default: period start]")
 @registry_option()
-@click.option("--timestamp", type=Moment(), help="The run's moment: TODAY() and NOW(). [default: now]")
+@click.option("--timestamp", type=RunTimestamp(), help="Timestamp of the run: what NOW() is. [default: now]")
 @click.option("--sandbox", metavar="ID", help="Datasource that a draft's outputs go below. [default: sandbox]")
 @click.option("--slices", metavar="URI", help="Slice store of registered datasets. [default: .runtime/slices]")
 @click.option("--allow-closed", is_flag=True, help="Accept a closed period.")

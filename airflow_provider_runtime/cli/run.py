@@ -18,7 +18,7 @@ from airflow_provider_runtime.cli.options import (
     registry_option,
     spark_options,
 )
-from airflow_provider_runtime.cli.parameters import Day, Moment
+from airflow_provider_runtime.cli.parameters import Day, RunTimestamp
 from airflow_provider_runtime.cli.registries import RegistryChoice, choose_registry, require_catalog
 from airflow_provider_runtime.cli.report_files import prepare_report, write_report
 from airflow_provider_runtime.cli.requested_runs import (
@@ -88,7 +88,7 @@ class RunOptions:
 @project_option()
 @period_option("A period, or the first and the last of several.", metavar="X[..Y]")
 @click.option("--as-of", type=Day(), help="Day for which bitemporal tables are read. [default: the period's start]")
-@click.option("--timestamp", type=Moment(), help="Timestamp of the run. [default: now]")
+@click.option("--timestamp", type=RunTimestamp(), help="Timestamp of the run. [default: now]")
 @registry_option()
 @spark_options
 @click.option("--sandbox", metavar="ID", help="Datasource that a draft project writes to. [default: sandbox]")

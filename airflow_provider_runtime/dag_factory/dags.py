@@ -246,20 +246,18 @@ def make_tasks(
         resolve >> run
         return ProjectTasks(resolve, run)
     run = RunProjectOperator(**{**job, "task_id": "run", "doc_md": documentation, "outlets": []})
-    # Imported here: few projects ask a person, and every DAG file would pay for it.
-    from airflow_provider_runtime.operators.approve_run import ApproveRunOperator
-
-    approve = ApproveRunOperator(
-        **shared,
-        task_id="approve",
-        runtime_conn_id=runtime_conn_id,
-        snapshot=resolve.output,
-        subject=f"Publish {project.name}?",
-        doc_md=make_approval_documentation(project),
-    )
+    approve = _make_approval(project, shared, runtime_conn_id=runtime_conn_id, snapshot=resolve.output)
     publish = PublishRunOperator(**{"outlets": outlets, **job, "task_id": "publish"})
     resolve >> run >> approve >> publish
     return ProjectTasks(resolve, run, approve, publish)
+
+
+def _make_approval(project: ProjectOutline, shared: Mapping[str, Any], **arguments: Any) -> ApproveRunOperator:
+    # Imported here: few projects ask a person, and every DAG file would pay for it.
+    from airflow_provider_runtime.operators.approve_run import ApproveRunOperator
+
+    subject, documentation = f"Publish {project.name}?", make_approval_documentation(project)
+    return ApproveRunOperator(**shared, task_id="approve", subject=subject, doc_md=documentation, **arguments)
 
 
 def _check_spark_arguments(project: ProjectOutline) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from airflow_provider_runtime.core.calendar.periods import make_period_index
-from airflow_provider_runtime.core.calendar.run_period import get_moment_after
+from airflow_provider_runtime.core.calendar.run_period import get_timestamp_after
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.loader import LoadResult
 from airflow_provider_runtime.core.errors import (
@@ -21,8 +21,8 @@ from airflow_provider_runtime.core.errors import (
     raise_problems,
 )
 from airflow_provider_runtime.core.model.scenario import Expect, Scenario
-from airflow_provider_runtime.core.moments import FIRST_MOMENT
 from airflow_provider_runtime.core.planning.snapshot.builder import LocationRequest, ResolveOptions, build_snapshot
+from airflow_provider_runtime.core.run_timestamps import FIRST_TIMESTAMP
 from airflow_provider_runtime.scenarios.compare import Mismatch
 from airflow_provider_runtime.scenarios.data import check_data, check_files, find_data, make_locations
 from airflow_provider_runtime.scenarios.expectations import (
@@ -181,8 +181,8 @@ def find_default_timestamp(catalog: Catalog, scenario: Scenario) -> datetime | N
     period = make_period_index(calendar.model).find_period(scenario.run.period, project.model.level)
     if period is None:
         return None
-    moment = get_moment_after(period)
-    if moment < FIRST_MOMENT:
+    moment = get_timestamp_after(period)
+    if moment < FIRST_TIMESTAMP:
         message = f"the day after period {period.identifier} lies before 1970; a run cannot be that early"
         raise PeriodError(Problem("PERIOD_001", message, "give the scenario a run.timestamp"))
     return moment

@@ -139,7 +139,7 @@ CASES: tuple[Case, ...] = (
     Case("AGG_001", "An aggregate aggregates nothing.", "Name at least one aggregation; `group_by: []` makes one row of all.", "        aggregations:\n          - {column: total, expression: SUM(amount)}\n", "        aggregations: []\n"),
     Case("AGG_002", "A column of `group_by` does not exist at this operation.", "Take the name from the hint.", "        group_by: [region]\n        aggregations:\n", "        group_by: [regoin]\n        aggregations:\n"),
     Case("AGG_003", "A column occurs twice in `group_by` or among the aggregations.", "Remove one.", "        group_by: [region]\n        aggregations:\n", "        group_by: [region, region]\n        aggregations:\n"),
-    Case("AGG_004", "An aggregation is no aggregate expression: every column has to stand inside an aggregate function.", "Write for example `SUM(amount)`.", "{column: total, expression: SUM(amount)}", "{column: total, expression: amount}"),
+    Case("AGG_004", "An aggregation is not an aggregate expression: every column has to stand inside an aggregate function.", "Write for example `SUM(amount)`.", "{column: total, expression: SUM(amount)}", "{column: total, expression: amount}"),
     Case("AGG_005", "An aggregation fills a system column.", "Choose another name.", "{column: total, expression: SUM(amount)}", "{column: _labels, expression: MAX_AGG(region)}"),
     Case("APPEND_001", "The dataset to append does not exist.", "Correct the id or name.", "source: {dataset_id: orders}", "source: {dataset_id: order}"),
     Case("APPEND_002", "The dataset to append has no such version.", "Name one that exists, or leave the version out to get the latest.", "source: {dataset_id: orders}", "source: {dataset_id: orders, dataset_version: 9}"),
@@ -170,7 +170,7 @@ CASES: tuple[Case, ...] = (
     Case("WARN_006", "A warning: an output without `key` registers a dataset, or is compared. [More](warnings.md#warn_006-an-output-without-a-key).", "Name the columns that tell its rows apart.", "        columns: [region, amount, total]\n", "        columns: [region, amount, total]\n        register_as_dataset: Totals\n", how="warn"),
     Case("RUN_001", "Another run of this project and period is at work.", "Wait for it to end. If its process has died, its lease runs out by itself.", how="lease_held"),
     Case("RUN_002", "A newer attempt of the run has taken over. This one publishes nothing more.", "Nothing: look at `airflow-runtime runs` for the attempt that counts.", sample="RUN_002 attempt 1795003200001 was replaced by a newer one and publishes nothing"),
-    Case("SNAPSHOT_001", "A snapshot is missing, is no snapshot, or is not what its digest says.", "Take the file from the snapshot store again, or resolve anew. Snapshots are never edited.", how="changed_snapshot"),
+    Case("SNAPSHOT_001", "A snapshot is missing, is not a snapshot, or does not match its digest.", "Take the file from the snapshot store again, or resolve anew. Snapshots are never edited.", how="changed_snapshot"),
     Case("INFRA_001", "A database, file system, web service or Spark itself could not be used.", "See the reason; the same run may succeed later. In Airflow these errors are retried.", how="registry_away"),
     Case("INFRA_002", "The registry was upgraded by a newer version of the package.", "Upgrade the package here as well.", sample="INFRA_002 the registry has schema 0002, which is newer than this version knows (0001)\n  hint: upgrade airflow-provider-runtime here to the version that the others use"),
 )  # fmt: skip

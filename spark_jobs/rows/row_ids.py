@@ -56,7 +56,7 @@ def hash_keys(keys: Sequence[str], salt: str) -> str:
 def number_by_content(frame: DataFrame, columns: Sequence[str], beside: Sequence[str] = ()) -> DataFrame:
     """Fill positions from the rows' content: a hash, and the place among the rows that share it.
 
-    The columns `beside` are kept, and are no part of the content.
+    The columns `beside` are kept, and are not part of the content.
     """
     content = ", ".join(quote_name(column) for column in columns)
     position = quote_name(POSITION)

@@ -116,7 +116,7 @@ def explain_reopening(index: PeriodIndex, found: FoundStatus, asked_in: Surface 
     return f"reopen {period} with {command}` (and --registry, if you gave one here)"
 
 
-def get_moment_after(period: Period) -> datetime:
+def get_timestamp_after(period: Period) -> datetime:
     """Return the first moment after a period; PERIOD_001 when it ends on the last day that there is."""
     if period.end_date == date.max:
         raise PeriodError(Problem("PERIOD_001", f"there is no day after period {period.identifier}", "choose another"))

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from airflow_provider_runtime.core.model.base import Day, Model, Name, NonEmptyText, Text, Version
-from airflow_provider_runtime.core.moments import EXAMPLE, read_moment
+from airflow_provider_runtime.core.run_timestamps import EXAMPLE, read_run_timestamp
 from spark_jobs.contract.checks import CheckStatus
 
 INLINE_KINDS = {
@@ -23,12 +23,12 @@ INLINE_KINDS = {
 """Keys of a scenario that list definitions, and the kind of each."""
 
 
-def read_as_moment(value: Any) -> Any:
+def read_as_timestamp(value: Any) -> Any:
     """Return the timestamp that a text in ISO form stands for; without a zone it is UTC."""
     if not isinstance(value, str):
         return value
     try:
-        return read_moment(value)
+        return read_run_timestamp(value)
     except ValueError as error:
         raise PydanticCustomError(
             "definition", "{reason}", {"reason": str(error), "hint": f"write it like {EXAMPLE}"}
@@ -48,7 +48,7 @@ def read_as_pattern(value: Any) -> Any:
     return text
 
 
-Moment = Annotated[datetime, BeforeValidator(read_as_moment)]
+RunTimestamp = Annotated[datetime, BeforeValidator(read_as_timestamp)]
 Pattern = Annotated[str, BeforeValidator(read_as_pattern)]
 
 
@@ -61,7 +61,7 @@ class ScenarioRun(Model):
     """Identifier of the period."""
     as_of: Day | None = None
     """Day as of which bitemporal tables are read; the period's first day if left out."""
-    timestamp: Moment | None = None
+    timestamp: RunTimestamp | None = None
     """Timestamp of the run; the day after the period's end, 00:00Z, if left out."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -85,7 +85,7 @@ from airflow_provider_runtime.core.registry.ports import Registry
 from airflow_provider_runtime.core.registry.registrants import list_registrant_problems
 from airflow_provider_runtime.core.tables.addresses import PropertyReader
 from spark_jobs.contract.codes import get_family
-from spark_jobs.contract.plan import Destination, Location, Plan, PublicationSettings, Settings, Slice
+from spark_jobs.contract.plan import Destination, Location, Plan, PublicationSettings, Settings, Slice, UsedDefinition
 from spark_jobs.contract.snapshot import Period as SnapshotPeriod
 from spark_jobs.contract.snapshot import Project as SnapshotProject
 from spark_jobs.contract.snapshot import Snapshot, seal_snapshot
@@ -231,17 +231,22 @@ class _Builder:
             project_name=self.definition.model.name,
             checks=checks.checks,
             keep_failing_rows=self.definition.model.keep_failing_rows,
-            settings=Settings(
-                calendar=context.index.calendar_id,
-                allow_closed=self.options.allow_closed,
-                file_status=find_strictest(context.index, context.period, None).status,
-                enclosing_periods=tuple(holder.identifier for holder in context.index.list_holders(context.period)),
-                definitions=tuple(definitions),
-                trace={key: describe_choice(choice) for key, choice in choices.items()},
-                publication=_describe_publication(self.definition.model),
-            ),
+            settings=self._make_settings(context, definitions, choices),
         )
         return seal_snapshot(self._make_snapshot(context, choices, plan))
+
+    def _make_settings(
+        self, context: ResolveContext, definitions: Iterable[UsedDefinition], choices: Mapping[str, TableChoice]
+    ) -> Settings:
+        return Settings(
+            calendar=context.index.calendar_id,
+            allow_closed=self.options.allow_closed,
+            file_status=find_strictest(context.index, context.period, None).status,
+            enclosing_periods=tuple(holder.identifier for holder in context.index.list_holders(context.period)),
+            definitions=tuple(definitions),
+            trace={key: describe_choice(choice) for key, choice in choices.items()},
+            publication=_describe_publication(self.definition.model),
+        )
 
     def _raise(self) -> None:
         # What a retry may mend comes last: the first problem decides whether there is one.

@@ -94,7 +94,7 @@ def explain_project(root: Path, reference: str, period: str | None = None) -> Ex
 def _find_run_constants(checked: CheckedProject, identifier: str | None) -> RunConstants:
     """Return the constants of a run on the day after the period, or of one now, for want of any other period."""
     from airflow_provider_runtime.core.calendar.periods import make_period_index
-    from airflow_provider_runtime.core.calendar.run_period import get_moment_after
+    from airflow_provider_runtime.core.calendar.run_period import get_timestamp_after
 
     project = checked.definition.model
     calendar = checked.catalog.find_calendar(project.calendar)
@@ -102,7 +102,7 @@ def _find_run_constants(checked: CheckedProject, identifier: str | None) -> RunC
     index = make_period_index(calendar.model)
     if identifier is not None:
         period = index.get_period(identifier, project.level)
-        return RunConstants.of(get_moment_after(period), period, index.find_previous(period))
+        return RunConstants.of(get_timestamp_after(period), period, index.find_previous(period))
     now = datetime.now(UTC).replace(microsecond=0)
     found = index.find_by_date(now.date(), project.level)
     if found is None:

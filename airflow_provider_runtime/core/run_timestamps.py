@@ -1,16 +1,16 @@
-"""Moments that a run can have."""
+"""Timestamps that a run can have."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 
 EXAMPLE = "2026-02-01T00:00:00Z"
-FIRST_MOMENT = datetime(1970, 1, 1, tzinfo=UTC)
+FIRST_TIMESTAMP = datetime(1970, 1, 1, tzinfo=UTC)
 """Row ids count the milliseconds since then, so that no run can be earlier."""
 
 
-def read_moment(text: str) -> datetime:
-    """Return the moment that a text in ISO form stands for, UTC without a zone; ValueError says what is wrong."""
+def read_run_timestamp(text: str) -> datetime:
+    """Return the timestamp that a text in ISO form stands for, UTC without a zone; ValueError says what is wrong."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -21,6 +21,6 @@ def read_moment(text: str) -> datetime:
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except OverflowError:
         raise ValueError(f"'{text}' lies outside the years 1970 to 9999 in UTC") from None
-    if moment < FIRST_MOMENT:
+    if moment < FIRST_TIMESTAMP:
         raise ValueError(f"'{text}' lies before 1970; a run cannot be that early")
     return moment
