@@ -20,7 +20,9 @@ from demo_airflow import LOGIN, DemoAirflow, is_running
 ROOT = Path(__file__).resolve().parents[1]
 DEMO = ROOT / "demo"
 PROJECT = DEMO / "project"
-CLOSE, REVIEW = "fx-close", "budget-review"
+CLOSE, REVIEW, QUARTER = "fx-close", "budget-review", "quarterly-close"
+RUNS = 7
+"""Three months of two projects, and the quarter that is made of them."""
 MONTHS = ("2026-01", "2026-02", "2026-03")
 DAGS = '''"""One DAG for each project of the catalog."""
 
@@ -96,13 +98,13 @@ def prepare_project() -> None:
 
 
 def wait_for_dags(airflow: DemoAirflow) -> None:
-    """Wait until the DAG file was parsed, and let both projects run."""
+    """Wait until the DAG file was parsed, and let the projects run."""
     end = time.monotonic() + 90
-    while not {CLOSE, REVIEW} <= {dag["dag_id"] for dag in airflow.poll("/dags?limit=50", end)["dags"]}:
+    while not {CLOSE, REVIEW, QUARTER} <= {dag["dag_id"] for dag in airflow.poll("/dags?limit=50", end)["dags"]}:
         if time.monotonic() > end:
             raise SystemExit(f"the DAGs did not appear; see {airflow.log}")
         time.sleep(0.5)
-    for dag in (REVIEW, CLOSE):
+    for dag in (QUARTER, REVIEW, CLOSE):
         airflow.change("PATCH", f"/dags/{dag}", {"is_paused": False})
 
 
@@ -118,14 +120,14 @@ def backfill(airflow: DemoAirflow) -> None:
 
 
 def watch(airflow: DemoAirflow, started: float) -> None:
-    """Tell of each run that ends, until both projects have run for every month."""
+    """Tell of each run that ends, until all projects have run for every month and the quarter."""
     ended: set[tuple[str, str]] = set()
     end = time.monotonic() + 900
-    while len(ended) < 2 * len(MONTHS):
+    while len(ended) < RUNS:
         if time.monotonic() > end:
             raise SystemExit(f"not all runs have ended; see {airflow.log}")
         time.sleep(1)
-        for dag in (CLOSE, REVIEW):
+        for dag in (CLOSE, REVIEW, QUARTER):
             for run in airflow.poll(f"/dags/{dag}/dagRuns?limit=50", end)["dag_runs"]:
                 key = (dag, run["partition_key"])
                 if key not in ended and run["state"] in ("success", "failed"):

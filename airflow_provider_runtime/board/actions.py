@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airflow_provider_runtime.board.catalogs import open_registry
-from airflow_provider_runtime.board.projects import get_known
+from airflow_provider_runtime.board.projects import get_defined
 from airflow_provider_runtime.core.errors import DefinitionError, Problem
 from airflow_provider_runtime.core.model.period import PeriodStatus
 from airflow_provider_runtime.core.planning.check.checks import list_check_names
@@ -17,7 +17,7 @@ _DONE: dict[PeriodStatus, str] = {"open": "reopened", "closed": "closed", "locke
 
 def set_status(dag_id: str, period: str, status: PeriodStatus, reason: str, who: str, named: str | None = None) -> str:
     """Close, lock or reopen a period of the calendar of a DAG's project."""
-    known = get_known(dag_id, named)
+    known = get_defined(dag_id, named)
     project = known.project
     known.index.get_period(period, project.level)
     snapshots, unmarked = RunSnapshots(storage=RuntimeHook(known.dag.runtime_conn_id).storage), []
@@ -32,7 +32,7 @@ def set_status(dag_id: str, period: str, status: PeriodStatus, reason: str, who:
 
 def override_check(dag_id: str, period: str, check: str, reason: str, who: str, named: str | None = None) -> str:
     """Let a check fail for the runs of a period that are resolved from now on."""
-    known = get_known(dag_id, named)
+    known = get_defined(dag_id, named)
     project = known.project
     names = list_check_names(project)
     if check not in names:
@@ -46,7 +46,7 @@ def override_check(dag_id: str, period: str, check: str, reason: str, who: str, 
 
 def withdraw_override(dag_id: str, period: str, check: str, reason: str, who: str, named: str | None = None) -> str:
     """Let a check stop runs of a period again."""
-    known = get_known(dag_id, named)
+    known = get_defined(dag_id, named)
     with open_registry(known.dag.runtime_conn_id) as registry:
         found = registry.withdraw_override(known.project.id, period, check, who=who, reason=reason)
     if found is None:

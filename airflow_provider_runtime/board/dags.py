@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
+from uuid import UUID
 
 from airflow.models.dag import DagModel
+from airflow.models.dag_version import DagVersion
 from airflow.models.dagrun import DagRun
 from airflow.models.hitl import HITLDetail
 from airflow.models.serialized_dag import SerializedDagModel
 from airflow.models.taskinstance import TaskInstance
 from airflow.utils.session import create_session
-from sqlalchemy import select
+from sqlalchemy import Select, and_, func, select
 
 from airflow_provider_runtime.core.model.period import Calendar
 from airflow_provider_runtime.core.registry.ports import RunRecord
@@ -21,6 +23,8 @@ from airflow_provider_runtime.timetables.calendar_codec import decode_calendar
 _RESOLVE = "ResolveOperator"
 _APPROVE = "ApproveRunOperator"
 _PACKAGE = "airflow_provider_runtime."
+_stored: dict[str, tuple[str, tuple[ProjectDag, ...]]] = {}
+"""The projects of DAGs, with the digest of the stored form in which they were read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +81,35 @@ def list_failed_tasks(run: DagRun) -> list[str]:
 
 
 def list_project_dags(dag_ids: Collection[str]) -> list[ProjectDag]:
-    """Return those of the DAGs that run a project, by id."""
+    """Return those of the DAGs that run a project, by id; a stored DAG is read once."""
     if not dag_ids:
         return []
-    found = []
+    found: list[ProjectDag] = []
     with create_session() as session:
-        active = select(DagModel.dag_id).where(DagModel.dag_id.in_(dag_ids), DagModel.is_stale.is_(False))
-        for dag_id in sorted(session.scalars(active)):
-            stored = SerializedDagModel.get(dag_id, session=session)
-            found += [] if stored is None or stored.data is None else list(_read_dag(dag_id, stored.data))
+        for dag_id, row_id, digest in session.execute(_select_stored()):
+            if dag_id not in dag_ids:
+                continue
+            if dag_id not in _stored or _stored[dag_id][0] != digest:
+                stored = session.get(SerializedDagModel, row_id)
+                projects = tuple(_read_dag(dag_id, stored.data or {})) if stored is not None else ()
+                _stored[dag_id] = (digest, projects)
+            found += _stored[dag_id][1]
     return found
+
+
+def _select_stored() -> Select[str, UUID, str]:
+    """Return the query for the newest form of each DAG whose file is still there."""
+    versions = select(DagVersion.dag_id, func.max(DagVersion.version_number).label("newest"))
+    newest = versions.join(SerializedDagModel, SerializedDagModel.dag_version_id == DagVersion.id)
+    latest = newest.group_by(DagVersion.dag_id).subquery()
+    return (
+        select(SerializedDagModel.dag_id, SerializedDagModel.id, SerializedDagModel.dag_hash)
+        .join(DagVersion, SerializedDagModel.dag_version_id == DagVersion.id)
+        .join(latest, and_(latest.c.dag_id == DagVersion.dag_id, latest.c.newest == DagVersion.version_number))
+        .join(DagModel, DagModel.dag_id == SerializedDagModel.dag_id)
+        .where(DagModel.is_stale.is_(False))
+        .order_by(SerializedDagModel.dag_id)
+    )
 
 
 def find_dag_run(dag_id: str, run_id: str) -> DagRun | None:

@@ -9,7 +9,7 @@ from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow_provider_runtime.board.catalogs import open_registry
 from airflow_provider_runtime.board.dags import find_place, find_request
 from airflow_provider_runtime.board.evidence import get_run
-from airflow_provider_runtime.board.projects import get_known
+from airflow_provider_runtime.board.projects import get_defined
 from airflow_provider_runtime.core.errors import PlanError, Problem
 from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
 from airflow_provider_runtime.core.registry.ports import Decision, Registry, RunRecord
@@ -23,7 +23,7 @@ def decide(
     dag_id: str, period: str, run_id: str, decision: Decision, comment: str, user: BaseUser, project: str | None = None
 ) -> dict[str, Any]:
     """Keep a decision on what a run has staged; name the task of Airflow that waits for it, if one does."""
-    known = get_known(dag_id, project)
+    known = get_defined(dag_id, project)
     snapshots = RunSnapshots(storage=RuntimeHook(known.dag.runtime_conn_id).storage)
     with open_registry(known.dag.runtime_conn_id) as registry:
         run = get_run(registry, known, period, run_id)

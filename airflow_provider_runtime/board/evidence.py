@@ -13,7 +13,7 @@ from fastapi import HTTPException
 from airflow_provider_runtime.board.catalogs import open_registry
 from airflow_provider_runtime.board.dags import find_dag_run, find_place, list_failed_tasks
 from airflow_provider_runtime.board.matrix import describe_deadline
-from airflow_provider_runtime.board.projects import Known, get_known, list_readable_projects
+from airflow_provider_runtime.board.projects import Defined, Known, get_defined, get_known, list_readable_projects
 from airflow_provider_runtime.core.evidence.gather import Evidence, gather_evidence
 from airflow_provider_runtime.core.evidence.page import render_page
 from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
@@ -73,7 +73,7 @@ def make_evidence_file(dag_id: str, period: str, project: str | None, readable: 
 
 def read_snapshot(dag_id: str, period: str, project: str | None, run_id: str) -> bytes:
     """Return the snapshot of a run of a period, as it was written."""
-    known = get_known(dag_id, project)
+    known = get_defined(dag_id, project)
     with open_registry(known.dag.runtime_conn_id) as registry:
         run = get_run(registry, known, period, run_id)
     snapshots = _open_snapshots(known)
@@ -83,7 +83,7 @@ def read_snapshot(dag_id: str, period: str, project: str | None, run_id: str) ->
 
 def read_report(dag_id: str, period: str, project: str | None, run_id: str) -> Document:
     """Return the report of a run of a period, without the rows that it shows as samples."""
-    known = get_known(dag_id, project)
+    known = get_defined(dag_id, project)
     with open_registry(known.dag.runtime_conn_id) as registry:
         run = get_run(registry, known, period, run_id)
     if run.report is None:
@@ -92,7 +92,7 @@ def read_report(dag_id: str, period: str, project: str | None, run_id: str) -> D
     return report
 
 
-def get_run(registry: Registry, known: Known, period: str, run_id: str) -> RunRecord:
+def get_run(registry: Registry, known: Defined, period: str, run_id: str) -> RunRecord:
     """Return a run of this very project and period: others may be none of this user's business."""
     run = registry.find_run(run_id)
     if run is None or (run.project_id, run.period) != (known.project.id, period):
@@ -109,13 +109,13 @@ def _gather(known: Known, period: str) -> Evidence:
         return gather_evidence(registry, known.sight.plan, work, project.calendar, project.level, snapshots)
 
 
-def _open_snapshots(known: Known) -> RunSnapshots:
+def _open_snapshots(known: Defined) -> RunSnapshots:
     return RunSnapshots(storage=RuntimeHook(known.dag.runtime_conn_id).storage)
 
 
 def _is_visible(known: Known, project: str, visible: Collection[str]) -> bool:
     """Return whether somebody may see a DAG of a project, which the DAG knows by name or by id."""
-    definition = known.sight.loaded.catalog.find_project(project)
+    definition = known.loaded.catalog.find_project(project)
     return project in visible or (definition is not None and definition.model.id in visible)
 
 

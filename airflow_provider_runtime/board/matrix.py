@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from airflow_provider_runtime.board.projects import Known, find_projects
+from airflow_provider_runtime.core.calendar.run_period import find_strictest
 from airflow_provider_runtime.core.model.duration import parse_duration
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.project import Project
@@ -17,7 +18,7 @@ from airflow_provider_runtime.core.planning.stale.plan import Entry
 from airflow_provider_runtime.core.registry.ports import RunRecord
 from airflow_provider_runtime.timetables.calendar_codec import compute_period_end
 
-ALL_YEARS = "all"
+ALL = "all"
 _COUNTED = ("passed", "failed", "warned", "overridden")
 
 
@@ -34,32 +35,55 @@ class Filter:
 def make_board(dag_ids: Collection[str], wanted: Filter, may_edit: Callable[[str], bool]) -> dict[str, Any]:
     """Return the matrix of the projects whose DAGs somebody may see."""
     found = find_projects(dag_ids)
-    groups = Counter(_get_group(known) for known in found.known)
-    shown = _choose_group(groups, wanted)
-    same = [known for known in found.known if _get_group(known) == shown]
+    groups = Counter((known.project.calendar, known.project.level) for known in found.known)
+    calendar, level = _choose_group(groups, wanted)
+    same = [k for k in found.known if k.project.calendar == calendar and level in (ALL, k.project.level)]
     years = sorted({str(period.start_date.year) for known in same for period, _ in known.entries})
-    year = wanted.year if wanted.year in (*years, ALL_YEARS) else (years[-1] if years else ALL_YEARS)
+    year = wanted.year if wanted.year in (*years, ALL) else (years[-1] if years else ALL)
     chosen = [known for known in same if wanted.tag in (None, "", *known.dag.tags)]
-    periods: dict[str, tuple[Period, Entry]] = {}
+    columns = _Columns(_find_finest(chosen))
     rows = []
     for known in chosen:
         cells = {}
         for period, entry in known.entries:
-            if year in (ALL_YEARS, str(period.start_date.year)):
-                periods.setdefault(period.identifier, (period, entry))
+            if year in (ALL, str(period.start_date.year)):
+                columns.add(known, period)
                 cells[period.identifier] = _make_cell(known, period, entry)
         rows.append({**_describe_project(known), "may_edit": may_edit(known.dag.dag_id), "cells": cells})
     return {
         "projects": rows,
-        "periods": _describe_periods(chosen, sorted(periods.values(), key=lambda item: item[0].start_date)),
+        "periods": columns.list_periods(columns.level),
+        "spans": {coarser: columns.list_periods(coarser) for coarser in columns.found if coarser != columns.level},
         "unreadable": [asdict(entry) for entry in found.unreadable],
         "choices": {
-            "calendars": [{"calendar": calendar, "level": level} for calendar, level in sorted(groups)],
-            "years": [*reversed(years), ALL_YEARS],
+            "calendars": [{"calendar": name, "level": choice} for name, choice in _list_choices(groups)],
+            "years": [*reversed(years), ALL],
             "tags": sorted({tag for known in same for tag in known.dag.tags}),
         },
-        "shown": {"calendar": shown[0], "level": shown[1], "year": year},
+        "shown": {"calendar": calendar, "level": level, "year": year, "column_level": columns.level},
     }
+
+
+@dataclass
+class _Columns:
+    """The periods of the finest level, a column each, and those of coarser levels that span some of them."""
+
+    level: str
+    found: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+
+    def add(self, known: Known, period: Period) -> None:
+        """Add a period, and the columns that lie in it."""
+        level = self.found.setdefault(period.level, {})
+        if period.identifier in level:
+            return
+        level[period.identifier] = _describe_period(known, period)
+        if period.level != self.level:
+            for child in known.index.list_children(period, self.level):
+                self.add(known, child)
+
+    def list_periods(self, level: str) -> list[dict[str, Any]]:
+        """Return the periods of a level in their order."""
+        return sorted(self.found.get(level, {}).values(), key=lambda period: str(period["start_date"]))
 
 
 def describe_deadline(project: Project, period: Period, published: RunRecord | None) -> dict[str, Any] | None:
@@ -70,43 +94,54 @@ def describe_deadline(project: Project, period: Period, published: RunRecord | N
     return {"due": _write(due), "is_late": published is None and due < datetime.now(UTC)}
 
 
-def _get_group(known: Known) -> tuple[str, str]:
-    return known.project.calendar, known.project.level
+def _list_choices(groups: Counter[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the calendars with their levels; those with several have all of them together as well."""
+    levels = Counter(calendar for calendar, _ in groups)
+    return sorted([*groups, *((calendar, ALL) for calendar, count in levels.items() if count > 1)])
 
 
 def _choose_group(groups: Counter[tuple[str, str]], wanted: Filter) -> tuple[str, str]:
     asked = (wanted.calendar or "", wanted.level or "")
-    if asked in groups:
+    choices = _list_choices(groups)
+    if asked in choices:
         return asked
-    # Without a choice, or with one of a calendar that has gone: what most projects have.
-    return max(sorted(groups), key=lambda group: groups[group], default=("gregorian", "month"))
+    # Without a choice, or with one that has gone: the calendar of most projects, with all of its levels.
+    counts: Counter[str] = Counter()
+    for (calendar, _), count in sorted(groups.items()):
+        counts[calendar] += count
+    calendar = max(counts, key=lambda name: counts[name], default="gregorian")
+    return next((choice for choice in choices if choice[0] == calendar), (calendar, "month"))
+
+
+def _find_finest(known: Sequence[Known]) -> str:
+    finest = "month"
+    for number, each in enumerate(known):
+        if number == 0 or each.index.is_finer(each.project.level, finest):
+            finest = each.project.level
+    return finest
 
 
 def _describe_project(known: Known) -> dict[str, Any]:
     return {
         "project": known.project.name,
+        "level": known.project.level,
         "dag_id": known.dag.dag_id,
         "tags": list(known.dag.tags),
         "backfills": known.dag.level is not None,
     }
 
 
-def _describe_periods(known: Sequence[Known], periods: Sequence[tuple[Period, Entry]]) -> list[dict[str, Any]]:
-    described = []
-    for period, entry in periods:
-        records = (each.sight.statuses.get((each.project.calendar, period.identifier)) for each in known)
-        record = next((found for found in records if found is not None), None)
-        described.append(
-            {
-                "period": period.identifier,
-                "start_date": period.start_date.isoformat(),
-                "end_date": period.end_date.isoformat(),
-                "status": entry.status,
-                "who": record.who if record is not None else "",
-                "reason": record.reason if record is not None else "",
-            }
-        )
-    return described
+def _describe_period(known: Known, period: Period) -> dict[str, Any]:
+    found = find_strictest(known.index, period, known.sight)
+    record = known.sight.get_period(known.index.calendar_id, found.period.identifier)
+    return {
+        "period": period.identifier,
+        "start_date": period.start_date.isoformat(),
+        "end_date": period.end_date.isoformat(),
+        "status": found.status,
+        "who": "the calendar's file" if found.in_file else record.who,
+        "reason": "" if found.in_file else record.reason,
+    }
 
 
 def _make_cell(known: Known, period: Period, entry: Entry) -> dict[str, Any]:

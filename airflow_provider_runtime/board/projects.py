@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
+from operator import is_
 from pathlib import Path
+from typing import Any
 
 from fastapi import HTTPException
 
@@ -15,7 +18,7 @@ from airflow_provider_runtime.board.dags import ProjectDag, list_project_dags
 from airflow_provider_runtime.core.calendar.periods import PeriodIndex
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult
-from airflow_provider_runtime.core.errors import RuntimeProviderError
+from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.check.validation import explain_missing
@@ -29,18 +32,24 @@ from airflow_provider_runtime.hooks.credentials import read_properties
 from airflow_provider_runtime.hooks.runtime import RuntimeHook
 
 _catalogs = CatalogCache()
-_runs: dict[str, Sequence[RunRecord]] = {}
-"""The last runs of each registry, by the id of its connection: what has not changed is not read again."""
+MOST_PROBLEMS = 3
+FILES_SECONDS = 15.0
+"""How long files that projects read are taken to be as they were; runs and periods are asked for each time."""
 
 
 @dataclass(frozen=True)
 class Sight:
     """A catalog and a registry at one moment."""
 
-    loaded: LoadResult
     plan: Plan
     past: PastRuns
     statuses: Mapping[tuple[str, str], PeriodRecord]
+    ordered: dict[str, Sequence[tuple[Period, Entry]]] = field(default_factory=dict)
+    """The entries of projects in the order of their periods, as far as somebody has asked."""
+
+    def get_period(self, calendar: str, period: str) -> PeriodRecord:
+        """Return the status of a period; open when nobody has set it."""
+        return self.statuses.get((calendar, period)) or PeriodRecord(calendar, period, "open")
 
     @cached_property
     def entries(self) -> Mapping[str, Sequence[Entry]]:
@@ -52,12 +61,12 @@ class Sight:
 
 
 @dataclass(frozen=True)
-class Known:
-    """A DAG's project, with all that it stands among."""
+class Defined:
+    """A DAG's project, as its catalog defines it."""
 
     dag: ProjectDag
     definition: Definition[Project]
-    sight: Sight
+    loaded: LoadResult
 
     @property
     def project(self) -> Project:
@@ -67,19 +76,27 @@ class Known:
     @cached_property
     def index(self) -> PeriodIndex:
         """The periods of the project's calendar."""
-        return get_project_periods(self.sight.loaded.catalog, self.definition)
+        return get_project_periods(self.loaded.catalog, self.definition)
+
+
+@dataclass(frozen=True)
+class Known(Defined):
+    """A DAG's project, with all that it stands among."""
+
+    sight: Sight
 
     @cached_property
     def entries(self) -> Sequence[tuple[Period, Entry]]:
         """The project's periods that are due or were run, with their states, in their order."""
-        level = self.project.level
-        found = (
-            (self.index.find_period(entry.work.period, level), entry)
-            for entry in self.sight.entries.get(self.project.name, ())
-        )
-        return sorted(
-            ((period, entry) for period, entry in found if period is not None), key=lambda item: item[0].start_date
-        )
+        known = self.sight.ordered
+        if self.project.name not in known:
+            found = (
+                (self.index.find_period(entry.work.period, self.project.level), entry)
+                for entry in self.sight.entries.get(self.project.name, ())
+            )
+            placed = [(period, entry) for period, entry in found if period is not None]
+            known[self.project.name] = sorted(placed, key=lambda item: item[0].start_date)
+        return known[self.project.name]
 
     def find_latest(self, period: str) -> RunRecord | None:
         """Find the latest run of a period."""
@@ -107,24 +124,54 @@ class Found:
     unreadable: list[Unreadable] = field(default_factory=list)
 
 
-def find_projects(dag_ids: Iterable[str]) -> Found:
+def find_projects(dag_ids: Collection[str]) -> Found:
     """Find the projects of DAGs; one look is taken at each catalog with its registry."""
     found = Found()
-    dags = sorted(list_project_dags(list(dag_ids)), key=_get_place)
-    for (root, conn_id), same in groupby(dags, key=_get_place):
-        _look(root, conn_id, list(same), found)
+    for (root, conn_id), dags in _group(list_project_dags(dag_ids)):
+        defined = _find_defined(root, dags, found.unreadable)
+        try:
+            sights = _take_sights(root, conn_id, defined) if defined else {}
+        except RuntimeProviderError as error:
+            found.unreadable += [Unreadable(d.dag.dag_id, d.project.name, describe(error)) for d in defined]
+            continue
+        for each in defined:
+            sight = sights[each.project.name]
+            if isinstance(sight, str):
+                found.unreadable.append(Unreadable(each.dag.dag_id, each.project.name, sight))
+            else:
+                found.known.append(Known(each.dag, each.definition, each.loaded, sight))
     found.known.sort(key=lambda known: (known.project.name, known.dag.dag_id))
     return found
 
 
-def get_known(dag_id: str, project: str | None = None) -> Known:
+def get_defined(dag_id: str, project: str | None = None) -> Defined:
     """Return a DAG's project, the first where none is named; else say why nothing can be told of it."""
+    unreadable: list[Unreadable] = []
+    for (root, _), dags in _group(list_project_dags([dag_id])):
+        for found in _find_defined(root, dags, unreadable):
+            if project in (None, found.project.name, found.project.id):
+                return found
+    raise _make_not_found(unreadable, project)
+
+
+def get_known(dag_id: str, project: str | None = None) -> Known:
+    """Return a DAG's project as `get_defined` does, with the state of its periods."""
     found = find_projects([dag_id])
     for known in found.known:
         if project in (None, known.project.name, known.project.id):
             return known
-    reasons = [entry.reason for entry in found.unreadable if project in (None, entry.project)]
-    raise HTTPException(404, "\n".join(reasons) or "this DAG runs no such project")
+    raise _make_not_found(found.unreadable, project)
+
+
+def _make_not_found(unreadable: Sequence[Unreadable], project: str | None) -> HTTPException:
+    reasons = [entry.reason for entry in unreadable if project in (None, entry.project)]
+    return HTTPException(404, "\n".join(reasons) or "this DAG runs no such project")
+
+
+def _group(dags: Iterable[ProjectDag]) -> Iterator[tuple[tuple[str, str], list[ProjectDag]]]:
+    """Yield DAGs by their catalog and the connection to their registry."""
+    for place, same in groupby(sorted(dags, key=_get_place), key=_get_place):
+        yield place, list(same)
 
 
 def _get_place(dag: ProjectDag) -> tuple[str, str]:
@@ -135,58 +182,81 @@ def _get_place(dag: ProjectDag) -> tuple[str, str]:
         return dag.catalog or "", dag.runtime_conn_id
 
 
-def _look(root: str, conn_id: str, dags: Sequence[ProjectDag], found: Found) -> None:
-    loaded = _catalogs.load(Path(root))
-    if loaded is None:
-        reason = f"its catalog {root} is not a folder on the API server: mount it there too"
-        found.unreadable += [Unreadable(dag.dag_id, dag.project, reason) for dag in dags]
-        return
-    definitions = {dag.project: loaded.catalog.find_project(dag.project) for dag in dags}
-    sights: dict[str, Sight | str] = {}
-    try:
-        with open_registry(conn_id) as registry:
-            sights = _take_sights(loaded, registry, conn_id, [d for d in definitions.values() if d is not None])
-    except RuntimeProviderError as error:
-        found.unreadable += [Unreadable(dag.dag_id, dag.project, describe(error)) for dag in dags]
-        return
+def _find_defined(root: str, dags: Sequence[ProjectDag], unreadable: list[Unreadable]) -> list[Defined]:
+    """Return the projects that a catalog defines, and add why others cannot be read."""
+    loaded = _catalogs.load(Path(root)) if root else None
+    found = []
     for dag in dags:
-        definition = definitions[dag.project]
-        if definition is None:
+        definition = loaded.catalog.find_project(dag.project) if loaded is not None else None
+        if loaded is None:
+            reason = f"its catalog '{root}' is not a folder on the API server: mount it there too"
+            unreadable.append(Unreadable(dag.dag_id, dag.project, reason))
+        elif definition is None:
             problems = explain_missing(loaded.catalog, loaded, dag.project)
-            reason = "; ".join(str(problem) for problem in problems[:3])
-            found.unreadable.append(Unreadable(dag.dag_id, dag.project, reason))
-            continue
-        sight = sights[definition.model.name]
-        if isinstance(sight, str):
-            found.unreadable.append(Unreadable(dag.dag_id, definition.model.name, sight))
+            unreadable.append(Unreadable(dag.dag_id, dag.project, "\n".join(map(_tell, problems[:MOST_PROBLEMS]))))
         else:
-            found.known.append(Known(dag, definition, sight))
+            found.append(Defined(dag, definition, loaded))
+    return found
 
 
-def _take_sights(
-    loaded: LoadResult, registry: Registry, conn_id: str, definitions: Sequence[Definition[Project]]
-) -> dict[str, Sight | str]:
+@dataclass
+class _Look:
+    """What was seen of a catalog with a registry, and of what."""
+
+    loaded: LoadResult
+    runs: Sequence[RunRecord]
+    statuses: Mapping[tuple[str, str], PeriodRecord]
+    taken_at: float
+    whole: Sight | None = None
+    single: dict[str, Sight | str] = field(default_factory=dict)
+
+    def holds(self, loaded: LoadResult, runs: Sequence[RunRecord], statuses: Mapping[Any, PeriodRecord]) -> bool:
+        """Return whether nothing has moved since; of files that projects read, that is believed for some seconds."""
+        same = len(runs) == len(self.runs) and all(map(is_, runs, self.runs))
+        is_new = time.monotonic() - self.taken_at < FILES_SECONDS
+        return is_new and same and loaded is self.loaded and statuses == self.statuses
+
+
+_looks: dict[tuple[str, str], _Look] = {}
+
+
+def _take_sights(root: str, conn_id: str, defined: Sequence[Defined]) -> dict[str, Sight | str]:
     """Return what is seen of each project: the same for all, but where a mistake in one would hide the others."""
-    names = [definition.model.name for definition in definitions]
-    _runs[conn_id] = registry.list_last_runs(_runs.get(conn_id, ()))
-    past = collect_past_runs(_runs[conn_id])
-    statuses = {(record.calendar, record.period): record for record in registry.list_periods()}
+    names = [each.project.name for each in defined]
+    loaded = defined[0].loaded
+    with open_registry(conn_id) as registry:
+        known = _looks.get((root, conn_id))
+        runs = registry.list_last_runs(known.runs if known is not None else ())
+        statuses = {(record.calendar, record.period): record for record in registry.list_periods()}
+        if known is None or not known.holds(loaded, runs, statuses):
+            known = _looks[root, conn_id] = _Look(loaded, runs, statuses, time.monotonic())
+            known.whole = _try_whole(known, registry, conn_id)
+        if known.whole is not None:
+            return dict.fromkeys(names, known.whole)
+        for name in names:
+            if name not in known.single:
+                known.single[name] = _try_single(known, registry, conn_id, name)
+        return {name: known.single[name] for name in names}
+
+
+def _take_sight(look: _Look, registry: Registry, conn_id: str, scope: Scope) -> Sight:
+    past = collect_past_runs(look.runs)
     snapshots = RunSnapshots(storage=RuntimeHook(conn_id).storage)
+    return Sight(make_plan(look.loaded, registry, scope, snapshots, past, read_properties), past, look.statuses)
 
-    def take(scope: Scope) -> Sight:
-        return Sight(loaded, make_plan(loaded, registry, scope, snapshots, past, read_properties), past, statuses)
 
+def _try_whole(look: _Look, registry: Registry, conn_id: str) -> Sight | None:
     try:
-        return dict.fromkeys(names, take(Scope()))
+        return _take_sight(look, registry, conn_id, Scope())
     except RuntimeProviderError as error:
         if error.retryable:
             raise
-    return {name: _try_sight(take, Scope(project=name)) for name in names}
+        return None
 
 
-def _try_sight(take: Callable[[Scope], Sight], scope: Scope) -> Sight | str:
+def _try_single(look: _Look, registry: Registry, conn_id: str, name: str) -> Sight | str:
     try:
-        return take(scope)
+        return _take_sight(look, registry, conn_id, Scope(project=name))
     except RuntimeProviderError as error:
         if error.retryable:
             raise
@@ -195,7 +265,11 @@ def _try_sight(take: Callable[[Scope], Sight], scope: Scope) -> Sight | str:
 
 def describe(error: RuntimeProviderError) -> str:
     """Return what is wrong and what to do, a line for each mistake."""
-    return "\n".join(f"{found} ({found.hint})" if found.hint else str(found) for found in error.problems[:3])
+    return "\n".join(map(_tell, error.problems[:MOST_PROBLEMS]))
+
+
+def _tell(problem: Problem) -> str:
+    return f"{problem} ({problem.hint})" if problem.hint else str(problem)
 
 
 def list_readable_projects(dag_ids: Iterable[str]) -> Iterator[str]:

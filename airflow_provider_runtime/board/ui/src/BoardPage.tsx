@@ -2,7 +2,7 @@
 import { Box, Button, Flex, Heading, NativeSelect, Spinner, Text } from "@chakra-ui/react";
 import { useState } from "react";
 import { useSearchParams } from "react-router-dom";
-import { type Board, type Filter, type Period, type Place, type Project, backfill, getBoard, getEvidence, runPeriods } from "./api";
+import { type Board, type Filter, type Period, type Place, type Project, backfill, getBoard, getEvidence, listPeriods, runPeriods } from "./api";
 import { Confirm, type Question } from "./Confirm";
 import { EvidencePanel } from "./Evidence";
 import { Matrix } from "./Matrix";
@@ -33,7 +33,7 @@ const FilterBar = ({ board, filter, change }: { board: Board; filter: Filter; ch
       <Select
         label="Calendar and level"
         value={`${shown.calendar} ${shown.level}`}
-        options={choices.calendars.map((item) => ({ value: `${item.calendar} ${item.level}`, text: `${item.calendar}: ${item.level}` }))}
+        options={choices.calendars.map((item) => ({ value: `${item.calendar} ${item.level}`, text: `${item.calendar}: ${item.level === "all" ? "all levels" : item.level}` }))}
         onChange={(value) => {
           const [calendar, level] = value.split(" ");
           change({ calendar, level, year: "" });
@@ -80,13 +80,14 @@ const TO_RUN = ["stale", "missing"];
 
 /** Stale and missing open periods of one project. */
 const listToRun = (board: Board, project: Project): Period[] =>
-  board.periods.filter((period) => period.status === "open" && TO_RUN.includes(project.cells[period.period]?.state ?? ""));
+  listPeriods(board, project).filter((period) => period.status === "open" && TO_RUN.includes(project.cells[period.period]?.state ?? ""));
 
 /** A backfill takes all periods between two, so that it fits only where none in between is to be left alone. */
 const makeRunQuestion = (board: Board, project: Project, periods: Period[]): Question => {
   const names = periods.map((period) => period.period);
-  const first = board.periods.indexOf(periods[0] as Period);
-  const isRow = periods.every((period, index) => board.periods.indexOf(period) === first + index);
+  const all = listPeriods(board, project);
+  const first = all.indexOf(periods[0] as Period);
+  const isRow = periods.every((period, index) => all[first + index] === period);
   const isBackfill = project.backfills && isRow && periods.length > 1;
   return {
     title: `Run ${names.length} stale and missing ${names.length === 1 ? "period" : "periods"} of ${project.project}`,
@@ -141,10 +142,10 @@ export const BoardPage = ({ dagId }: { dagId?: string }) => {
         </>
       )}
       {shown.unreadable.length ? <Unreadable found={shown.unreadable} /> : null}
-      {marked !== undefined && opened.period ? (
+      {opened.dagId && opened.period ? (
         <Opened
-          key={`${marked.dag_id} ${marked.project} ${opened.period}`}
-          place={{ dagId: marked.dag_id, project: marked.project, period: opened.period }}
+          key={`${opened.dagId} ${opened.project ?? ""} ${opened.period}`}
+          place={{ dagId: opened.dagId, project: opened.project, period: opened.period }}
           onChanged={board.reload}
           onClose={() => change({ dag: "", project: "", period: "" })}
         />

@@ -1,7 +1,7 @@
 /** Projects by periods. Arrow keys, Home and End move, Enter opens. */
 import { Box, Link } from "@chakra-ui/react";
 import { type KeyboardEvent, memo, useRef } from "react";
-import type { Board, Cell, Period, Project } from "./api";
+import { type Board, type Cell, type Period, type Project, listPeriods } from "./api";
 import { LATE, LOOKS, NOT_DUE, STATUS_SIGNS, WARNED, describeCell } from "./states";
 
 const STEPS: Record<string, [number, number]> = {
@@ -41,27 +41,43 @@ const describePeriod = (period: Period) =>
 
 const mark = (cell: Cell) => `${cell.late_since === null ? "" : LATE}${cell.checks?.warned || cell.checks?.overridden ? WARNED : ""}`;
 
-type RowProps = { project: Project; row: number; periods: Period[]; opened: string | null };
+type Place = { period: Period | null; first: number; count: number };
 
-const Row = memo(({ project, row, periods, opened }: RowProps) => (
+/** Where a project's periods stand among the columns: coarser ones span the columns that lie in them. */
+const placePeriods = (columns: Period[], periods: Period[]): Place[] => {
+  const places: Place[] = [];
+  for (let first = 0; first < columns.length; first += places[places.length - 1]?.count ?? 1) {
+    const column = columns[first] as Period;
+    const period = periods.find((found) => found.start_date <= column.start_date && column.end_date <= found.end_date) ?? null;
+    const inside = period === null ? [column] : columns.slice(first).filter((other) => other.start_date <= period.end_date);
+    places.push({ period, first, count: inside.length });
+  }
+  return places;
+};
+
+type RowProps = { project: Project; row: number; places: Place[]; columns: number; opened: string | null };
+
+const Row = memo(({ project, row, places, columns, opened }: RowProps) => (
   <tr>
     <th scope="row">
       <Link href={new URL(`dags/${encodeURIComponent(project.dag_id)}`, document.baseURI).href}>{project.project}</Link>
       {project.dag_id === project.project ? null : <small>DAG {project.dag_id}</small>}
     </th>
-    {periods.map((period, column) => {
+    {places.map(({ period, first, count }) => {
+      if (period === null) return <td key={first} />;
       const cell = project.cells[period.period];
       const text = describeCell(project.project, period.period, period.status, cell);
       return (
-        <td key={period.period}>
+        <td key={first} colSpan={count}>
           <button
             type="button"
-            data-cell={`${row}:${column}`}
+            data-cell={`${row}:${first}`}
             data-state={cell?.state}
-            tabIndex={row === 0 && column === periods.length - 1 ? 0 : -1}
+            tabIndex={row === 0 && first + count === columns ? 0 : -1}
             aria-label={text}
             aria-current={opened === period.period}
             title={text}
+            style={count > 1 ? { width: "100%" } : undefined}
           >
             {cell === undefined ? NOT_DUE : LOOKS[cell.state].sign}
             <sup>{cell === undefined ? "" : mark(cell)}</sup>
@@ -80,26 +96,35 @@ export const Matrix = ({ board, opened, onOpen }: Props) => {
   const find = (target: EventTarget): HTMLButtonElement | null => (target as HTMLElement).closest<HTMLButtonElement>("button[data-cell]");
   const read = (button: HTMLButtonElement) => (button.dataset.cell ?? "0:0").split(":").map(Number) as [number, number];
 
+  const columns = board.periods.length;
+  const levels = new Map(board.projects.map((project) => [project.level, placePeriods(board.periods, listPeriods(board, project))]));
+  const placesOf = (row: number) => levels.get(board.projects[row]?.level ?? "") ?? [];
+
   const move = (event: KeyboardEvent) => {
     const step = STEPS[event.key];
     const button = find(event.target);
     if (step === undefined || button === null) return;
     event.preventDefault();
-    const [row, column] = read(button);
-    const to = [Math.min(Math.max(row + step[0], 0), board.projects.length - 1), Math.min(Math.max(column + step[1], 0), board.periods.length - 1)];
-    const next = grid.current?.querySelector<HTMLButtonElement>(`[data-cell="${to.join(":")}"]`);
+    const [row, first] = read(button);
+    const toRow = Math.min(Math.max(row + step[0], 0), board.projects.length - 1);
+    const leaves = step[1] > 0 ? (placesOf(row).find((place) => place.first === first)?.count ?? 1) - 1 : 0;
+    const toColumn = Math.min(Math.max(first + leaves + step[1], 0), columns - 1);
+    const place = placesOf(toRow).find((found) => found.period !== null && found.first <= toColumn && toColumn < found.first + found.count);
+    const next = grid.current?.querySelector<HTMLButtonElement>(`[data-cell="${toRow}:${place?.first ?? toColumn}"]`);
+    if (!next) return;
     // One cell at a time is reached with Tab: the one that was left last.
     for (const other of grid.current?.querySelectorAll<HTMLButtonElement>("button[tabindex='0']") ?? []) other.tabIndex = -1;
-    if (next) next.tabIndex = 0;
-    next?.focus();
+    next.tabIndex = 0;
+    next.focus();
   };
 
   const open = (target: EventTarget) => {
     const button = find(target);
     if (button === null) return;
     const [row, column] = read(button);
-    const [project, period] = [board.projects[row], board.periods[column]];
-    if (project !== undefined && period !== undefined) onOpen(project, period);
+    const project = board.projects[row];
+    const period = placesOf(row).find((place) => place.first === column)?.period;
+    if (project !== undefined && period) onOpen(project, period);
   };
 
   return (
@@ -122,7 +147,8 @@ export const Matrix = ({ board, opened, onOpen }: Props) => {
               key={`${project.dag_id} ${project.project}`}
               project={project}
               row={row}
-              periods={board.periods}
+              places={placesOf(row)}
+              columns={columns}
               opened={project.dag_id === opened.dagId && (opened.project ?? project.project) === project.project ? opened.period : null}
             />
           ))}

@@ -5,6 +5,7 @@ export type Status = "open" | "closed" | "locked";
 
 export type Project = {
   project: string;
+  level: string;
   dag_id: string;
   tags: string[];
   may_edit: boolean;
@@ -24,12 +25,19 @@ export type Cell = {
 };
 export type Board = {
   projects: Project[];
+  /** The periods of the finest level: the columns. */
   periods: Period[];
+  /** Periods of coarser levels, each of which spans some columns. */
+  spans: Record<string, Period[]>;
   /** DAGs that run projects of which nothing can be told, and why. */
   unreadable: { dag_id: string; project: string; reason: string }[];
   choices: { calendars: { calendar: string; level: string }[]; years: string[]; tags: string[] };
-  shown: { calendar: string; level: string; year: string };
+  shown: { calendar: string; level: string; year: string; column_level: string };
 };
+
+/** The periods of a project's level. */
+export const listPeriods = (board: Board, project: Project): Period[] =>
+  project.level === board.shown.column_level ? board.periods : (board.spans[project.level] ?? []);
 
 export type Reason = { kind: string; detail: string; columns: string[] };
 export type Check = {
@@ -144,9 +152,9 @@ const act = <T>(path: string, body: object): Promise<T> =>
 const part = (text: string) => encodeURIComponent(text);
 
 /** A DAG's project and a period of it. */
-export type Place = { dagId: string; project: string; period: string };
+export type Place = { dagId: string; project: string | null; period: string };
 const at = ({ dagId, project, period }: Place, rest = "") =>
-  `api/dags/${part(dagId)}/periods/${part(period)}${rest}?project=${part(project)}`;
+  `api/dags/${part(dagId)}/periods/${part(period)}${rest}${project === null ? "" : `?project=${part(project)}`}`;
 
 export type Filter = { calendar?: string; level?: string; year?: string; tag?: string };
 
