@@ -10,13 +10,28 @@ import click
 
 STARTER = Path(__file__).parent / "starter"
 SCHEMA = Path(".vscode", "airflow-runtime.schema.json")
+SAMPLE = ("catalog", "data", "scenarios", "README.md")
+"""What of the starter belongs to its sample project."""
+STEPS = (
+    "airflow-runtime validate",
+    "airflow-runtime test scenarios",
+    "airflow-runtime run --project fx-conversion --period 2026-01",
+)
 HIDDEN = "dot-"
 """Prefix of names in the starter that begin with a dot in the folder that is made."""
 
 
 @click.command("init")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
-def command(folder: Path) -> None:
+@click.option(
+    "--from",
+    "first",
+    metavar="FILE…",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="CSV and Parquet files to guess datasets from, in place of the sample.",
+)
+@click.argument("more", nargs=-1, metavar="", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+def command(folder: Path, first: Path | None, more: tuple[Path, ...]) -> None:
     """Make a folder with a working catalog, sample data, a scenario and a DAG file.
 
     Files that exist are never overwritten.
@@ -26,8 +41,20 @@ def command(folder: Path) -> None:
       airflow-runtime init books && cd books
       airflow-runtime validate
       airflow-runtime run --project fx-conversion --period 2026-01
+      airflow-runtime init books --from data/2026-*.csv data/rates.parquet
     """
-    targets = dict(list_targets())
+    if first is None and more:
+        raise click.UsageError("files belong to --from")
+    targets, steps = dict(list_targets()), STEPS
+    if first is not None:
+        from airflow_provider_runtime.cli.init_from import PROJECT, make_catalog
+
+        catalog, tables = make_catalog((first, *more), folder)
+        targets = {path: content for path, content in targets.items() if path.parts[0] not in SAMPLE} | catalog
+        period = "YYYY-MM-DD" if tables[0].level == "day" else "YYYY-MM"
+        steps = ("airflow-runtime validate", f"airflow-runtime run --project {PROJECT} --period {period}")
+        for table in tables:
+            click.echo(f"{table.name}: {len(table.columns)} columns, {table.temporal_mode}, from {table.path}")
     present = sorted(str(target) for target in (*targets, SCHEMA) if (folder / target).exists())
     if present:
         from airflow_provider_runtime.core.suggest import list_names
@@ -40,13 +67,10 @@ def command(folder: Path) -> None:
     except OSError as error:
         raise click.UsageError(f"cannot write {error.filename or folder}: {error.strerror}") from None
     click.echo(f"made {folder}: {len(targets) + 1} files. Next:")
-    for line in (
-        f"cd {click.format_filename(folder)}",
-        "airflow-runtime validate",
-        "airflow-runtime test scenarios",
-        "airflow-runtime run --project fx-conversion --period 2026-01",
-    ):
+    for line in (f"cd {click.format_filename(folder)}", *steps):
         click.echo(f"  {line}")
+    if first is not None:
+        click.echo("look at catalog/datasets.yaml first: every line that is marked as a guess may be wrong")
 
 
 def list_targets() -> Iterator[tuple[Path, bytes]]:
