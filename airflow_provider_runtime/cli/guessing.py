@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from itertools import islice
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+UTF_8 = "utf-8-sig"
 MOST_ROWS = 100_000
 LEAST_PRECISION, LEAST_SCALE, MOST_DIGITS = 18, 2, 38
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -90,10 +91,8 @@ def _guess_table(files: list[Path], path: str, level: str | None, names: set[str
 
 def _name(path: str, names: set[str]) -> str:
     """Return a name for the table: the file's without its period, or the folder's."""
-    parts = [
-        re.sub(r"\{\{\w+\}\}", "", Path(part).stem if part == Path(path).name else part) for part in Path(path).parts
-    ]
-    words = [re.sub(r"\W+", "_", part, flags=re.ASCII).strip("_") for part in reversed(parts)]
+    place = Path(re.sub(r"\{\{\w+\}\}", "", path))
+    words = [re.sub(r"\W+", "_", part, flags=re.ASCII).strip("_") for part in (place.stem, *place.parts[-2::-1])]
     word = next((found for found in words if found), "data").lower()
     word = word if NAME.fullmatch(word) else f"t_{word}"
     name, number = word, 2
@@ -132,18 +131,19 @@ def _read_parquet(file: Path) -> list[GuessedColumn]:
     return columns
 
 
-def _read_csv(files: Iterable[Path]) -> tuple[dict[str, str], list[GuessedColumn]]:
+def _read_csv(files: Sequence[Path]) -> tuple[dict[str, str], list[GuessedColumn]]:
     header: list[str] = []
     options: dict[str, str] = {}
     values: list[set[str]] = []
-    for file in files:
-        encoding, delimiter = _sniff(file)
+    sniffed = [_sniff(file) for file in files]
+    encoding = next((found for found, _ in sniffed if found != UTF_8), UTF_8)
+    for file, (_, delimiter) in zip(files, sniffed, strict=True):
         options = {"header": "true"}
         if delimiter != ",":
             options["delimiter"] = delimiter
-        if encoding != "utf-8-sig":
+        if encoding != UTF_8:
             options["encoding"] = encoding
-        with file.open(encoding=encoding, newline="") as lines:
+        with file.open(encoding=encoding, errors="replace", newline="") as lines:
             reader = csv.reader(lines, delimiter=delimiter)
             found = next(reader, [])
             if header and found != header:
@@ -160,15 +160,13 @@ def _read_csv(files: Iterable[Path]) -> tuple[dict[str, str], list[GuessedColumn
 
 def _sniff(file: Path) -> tuple[str, str]:
     """Return encoding and delimiter of a CSV file."""
-    head = file.read_bytes()[:65536]
+    content = file.read_bytes()
+    encoding = UTF_8
     try:
-        text, encoding = head.decode("utf-8-sig"), "utf-8-sig"
-    except UnicodeDecodeError as error:
-        # A cut character at the end of the part is no sign of another encoding.
-        cut = error.start > len(head) - 4
-        encoding = "utf-8-sig" if cut else "windows-1252"
-        text = head.decode(encoding, "replace")
-    first = text.partition("\n")[0]
+        first = content.decode(UTF_8).partition("\n")[0]
+    except UnicodeDecodeError:
+        encoding = "windows-1252"
+        first = content.decode(encoding, "replace").partition("\n")[0]
     return encoding, max(",;\t|", key=lambda sign: first.count(sign))
 
 
@@ -199,10 +197,10 @@ def _guess_number(name: str, seen: set[str]) -> GuessedColumn:
         if whole <= LEAST_PRECISION:
             return GuessedColumn(name, "integer")
         return GuessedColumn(name, "string", remark="digits only, too many for an integer")
-    scale = max(scale, LEAST_SCALE)
+    seen_scale, scale = scale, max(scale, LEAST_SCALE)
     # Room for larger amounts than those that were seen.
     precision = min(MOST_DIGITS, max(LEAST_PRECISION, whole + scale + 3))
-    remark = f"seen: up to {whole} digits before and {scale} after the point"
+    remark = f"digits seen before the point: {whole}, after it: {seen_scale}"
     return GuessedColumn(name, "decimal", precision, min(scale, precision), remark)
 
 

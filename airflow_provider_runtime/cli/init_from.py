@@ -27,8 +27,13 @@ def make_catalog(files: Sequence[Path], folder: Path) -> tuple[dict[Path, bytes]
     return {
         Path("catalog", "datasets.yaml"): "---\n".join(_write_dataset(table) for table in tables).encode(),
         Path("catalog", "sources.yaml"): "\n".join(_write_sources(tables, prefix)).encode(),
-        Path("catalog", f"{PROJECT}.yaml"): "\n".join(_write_project(tables[0])).encode(),
+        Path("catalog", f"{PROJECT}.yaml"): "\n".join(_write_project(choose_input(tables))).encode(),
     }, tables
+
+
+def choose_input(tables: Sequence[GuessedTable]) -> GuessedTable:
+    """Return the table that a first project reads: one with rows of periods, if there is one."""
+    return next((table for table in tables if table.temporal_mode == "period"), tables[0])
 
 
 def _quote(text: str) -> str:
@@ -79,12 +84,8 @@ def _write_sources(tables: Sequence[GuessedTable], prefix: str) -> Iterator[str]
         if key in sources:
             continue
         sources[key] = table.format if table.format not in sources.values() else f"{table.format}_{len(sources) + 1}"
-        yield from (
-            "datasource:",
-            f"  id: {sources[key]}",
-            f"  type: {table.format}",
-            f"  path_prefix: {_quote(prefix)}",
-        )
+        yield from ("datasource:", f"  id: {sources[key]}", f"  type: {table.format}")
+        yield f"  path_prefix: {_quote(prefix)}"
         if table.options:
             options = ", ".join(f"{name}: {_quote(value)}" for name, value in table.options.items())
             yield f"  options: {{{options}}}   {MARK}"
@@ -96,7 +97,7 @@ def _write_sources(tables: Sequence[GuessedTable], prefix: str) -> Iterator[str]
     for table in tables:
         source = sources[table.format, json.dumps(table.options)]
         yield f"    - name: {table.name}"
-        yield f"      when: table.name = {_quote(table.name)}".replace('"', "'").replace("'", '"')
+        yield f'      when: table.name = "{table.name}"'
         yield f"      data_level: {table.level or 'any'}"
         yield f"      strategy: {{type: path, datasource_id: {source}, path: {_quote(table.path)}}}"
     yield ""

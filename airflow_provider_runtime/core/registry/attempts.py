@@ -31,8 +31,8 @@ def check_definitions(store: Store, definitions: Sequence[UsedDefinition]) -> li
         Problem(
             "CATALOG_005",
             f"{used.kind} '{used.id}' version {used.version} has changed since it was first used",
-            f"give the changed definition a new version ({used.version + 1} or higher) and keep version {used.version}"
-            " as it was; if the registry belongs to another catalog, use a separate registry for this one",
+            f"give the changed definition a new version ({used.version + 1} or higher); version {used.version} may stay"
+            " beside it as it was; if the registry belongs to another catalog, use a separate registry for this one",
         )
         for used in definitions
         if store.find_digest(used.kind, used.id, used.version) not in {None, used.digest}
