@@ -12,7 +12,7 @@ STARTER = Path(__file__).parent / "starter"
 SCHEMA = Path(".vscode", "airflow-runtime.schema.json")
 SAMPLE = ("catalog", "data", "scenarios", "README.md")
 """What of the starter belongs to its sample project."""
-STEPS = (
+STEPS: tuple[str, ...] = (
     "airflow-runtime validate",
     "airflow-runtime test scenarios",
     "airflow-runtime run --project fx-conversion --period 2026-01",
