@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -67,15 +68,19 @@ def make_local_store(uri: str) -> None:
 
 
 def open_store(uri: str, reference: str | None) -> Any:
-    """Return the file system that Airflow's object storage has for a URI; LookupError when it has none."""
+    """Return the file system of a URI, Airflow's or else fsspec's own; LookupError when neither has one."""
     from airflow.sdk import ObjectStoragePath
 
     connection = (reference or "").removeprefix("airflow://") if (reference or "").startswith("airflow://") else None
-    try:
+    with suppress(ImportError, ValueError):
         return ObjectStoragePath(uri, conn_id=connection).fs
+    try:
+        import fsspec  # type: ignore[import-untyped]
+
+        # What an earlier look has listed is forgotten.
+        return fsspec.core.url_to_fs(uri, skip_instance_cache=True, use_listings_cache=False)[0]
     except (ImportError, ValueError) as error:
-        scheme = uri.partition(":")[0]
-        raise LookupError(f"no file system of Airflow for '{scheme}:'") from error
+        raise LookupError(f"neither Airflow nor fsspec has a file system for '{uri.partition(':')[0]}:'") from error
 
 
 def _open_object(uri: str) -> Any:

@@ -10,8 +10,9 @@ from airflow.providers.common.compat.sdk import AirflowException, AirflowFailExc
 from airflow.sdk.exceptions import AirflowRescheduleException
 
 from airflow_provider_runtime.core.errors import InfrastructureError, Problem
+from airflow_provider_runtime.core.presence.files import has_files
 from airflow_provider_runtime.core.registry.sql import open_registry
-from airflow_provider_runtime.hooks.storage import AirflowStorage
+from airflow_provider_runtime.hooks.storage import AirflowStorage, open_store
 from airflow_provider_runtime.operators.resolve import ResolveOperator
 from airflow_provider_runtime.operators.run_project import RunProjectOperator
 from airflow_provider_runtime.timetables.assets import make_asset
@@ -156,6 +157,16 @@ def test_resolve_waits_for_the_slices_of_a_registered_dataset(home: Path, spark:
     run(first, resolve(first))
     with pytest.raises(AirflowRescheduleException):
         resolve(FakeTask(partition_key="2026-02"), "budget-review", **WAIT)
+
+
+def test_stores_that_only_fsspec_knows_are_asked_and_unknown_ones_are_told() -> None:
+    import fsspec
+
+    fsspec.filesystem("memory").pipe("/bucket/a.csv", b"x")
+    assert has_files(open_store("memory://bucket/*.csv", None), "memory://bucket/*.csv")
+    assert not has_files(open_store("memory://bucket/b.csv", None), "memory://bucket/b.csv")
+    with pytest.raises(LookupError, match="neither Airflow nor fsspec has a file system for 'abc:'"):
+        open_store("abc://bucket/a.csv", None)
 
 
 def test_resolve_does_not_wait_for_what_no_data_mend(home: Path) -> None:
