@@ -202,7 +202,7 @@ class Replay(Execution):
 
     def _restrict(self, walk: Walk, part: Part, since: int) -> Part:
         frame = part.frame
-        if walk.origins is not None and not part.origins & walk.origins:
+        if since >= self._find_last_group(walk) and walk.origins is not None and not part.origins & walk.origins:
             return replace(part, frame=frame.where("FALSE"))
         for condition in self._pick_fixed(walk, part.origins, since, part.columns):
             frame = frame.alias(WORKING).where(condition.sql)
@@ -260,7 +260,7 @@ class Replay(Execution):
         if isinstance(operation, AggregateOperation | AppendOperation):
             if walk.traced and isinstance(operation, AggregateOperation):
                 self._note_groups(working, operation)
-            if walk.origins is None or operation.seq in walk.origins:
+            if walk.origins is None or operation.seq in walk.origins or operation.seq < self._find_last_group(walk):
                 working.parts.append(self._make_rows(walk, working, operation))
         elif isinstance(operation, OutputOperation):
             if walk.traced:

