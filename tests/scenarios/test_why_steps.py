@@ -116,7 +116,8 @@ def test_groups_distinct_defaults_days_and_kept_ids_make_up_the_published_rows(r
     assert {(proof.selected, proof.published, proof.equal) for proof in everything} == {(True, True, True)}
     assert {(proof.published, proof.equal) for proof in shops if proof.selected} == {(True, True)}
     kept = rows["01948a00-0000-7000-8000-00000000000a"]
-    assert [join.match for join in kept.steps[1].joins] == [{"shop": "a", "rate": "2.500000"}]
+    (join,) = kept.steps[1].joins
+    assert join.match == {"shop": "a", "rate": "2.500000", "_period_from": "2026-01-05", "_period_to": None}
     after = {change.column: change.after for step in kept.steps for change in step.changes}
     assert (after["worth"], after["place"], after["at"]) == ("25.00", "2", "2026-01-05T10:00:00.500000Z")
     summed = [row for row in history.rows if row.origin.operation_seq == 4]
