@@ -398,7 +398,7 @@ class Replay(Execution):
         """Add the files of appended rows, which are found by the position that their ids hold."""
         files: dict[tuple[int, int], str] = {}
         for operation in self._plan.operations:
-            if isinstance(operation, AppendOperation) and not operation.aggregations:
+            if isinstance(operation, AppendOperation) and not operation.aggregations and operation.expand is None:
                 positions = {row.position for row in rows if row.origin == operation.seq}
                 source, position = self._loaded[operation.source].frame, quote_name(POSITION)
                 if positions:

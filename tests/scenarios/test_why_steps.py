@@ -20,7 +20,7 @@ pytestmark = pytest.mark.spark
 SCENARIO = """
 scenario: why
 run: {project: p, period: 2026-01}
-expect: {outputs: [{operation: 9, row_count: 14}]}
+expect: {outputs: [{operation: 90, row_count: 18}]}
 datasets:
   - id: sales
     name: Sales
@@ -81,9 +81,12 @@ projects:
           {column: total, expression: SUM(amount)}, {column: mean, expression: AVG(worth)}]}}
       - {seq: 8, name: of all, type: aggregate, from: [7], arguments: {group_by: [], aggregations: [
           {column: total, expression: SUM(total)}]}}
-      - {seq: 9, name: all, type: output, arguments: {include_deleted: true,
+      - {seq: 20, name: pairs, type: append, from: loaded, arguments: {source: {dataset_id: more}, expand: {
+          alias: m, on: m.shop = sales.shop, columns: [
+            {column: shop, expression: sales.shop}, {column: amount, expression: m.amount * sales.amount}]}}}
+      - {seq: 90, name: all, type: output, arguments: {include_deleted: true,
           destination: {type: parquet, path: all}}}
-      - {seq: 10, name: shops, type: output, arguments: {distinct: true, columns: [shop, amount],
+      - {seq: 100, name: shops, type: output, arguments: {distinct: true, columns: [shop, amount],
           destination: {type: parquet, path: shops}}}
 """
 
@@ -111,7 +114,7 @@ def explain(spark: SparkSession, run: Run, question: Question) -> History:
 def test_groups_distinct_defaults_days_and_kept_ids_make_up_the_published_rows(run: Run, spark: SparkSession) -> None:
     history = explain(spark, run, Question("TRUE", limit=100))
     rows = {row.row_id: row for row in history.rows}
-    assert len(rows) == 6 + 2 + 2 + 3 + 1
+    assert len(rows) == 6 + 2 + 2 + 3 + 1 + 4
     everything, shops = ([row.outputs[index] for row in history.rows] for index in (0, 1))
     assert {(proof.selected, proof.published, proof.equal) for proof in everything} == {(True, True, True)}
     assert {(proof.published, proof.equal) for proof in shops if proof.selected} == {(True, True)}
@@ -127,10 +130,12 @@ def test_groups_distinct_defaults_days_and_kept_ids_make_up_the_published_rows(r
         ("a", 2),
         ("c", 1),
     ]
+    pairs = [row for row in history.rows if row.origin.operation_seq == 20]
+    assert {(row.origin.dataset_id, row.origin.file, row.steps[0].group) for row in pairs} == {("more", None, None)}
     (total,) = [row for row in history.rows if row.origin.operation_seq == 8]
     assert total.steps[0].group is not None
     assert (total.steps[0].group.key, total.steps[0].group.rows) == ({}, 3)
-    check_outputs(*run, history, but=10)
+    check_outputs(*run, history, but=100)
 
 
 @pytest.mark.parametrize(
@@ -139,8 +144,8 @@ def test_groups_distinct_defaults_days_and_kept_ids_make_up_the_published_rows(r
         (Question("place = 2"), 1),
         (Question("_operation_seq = 7 AND shop IS NULL"), 1),
         (Question('total > 0 AND shop = "a"'), 1),
-        (Question("amount = 1", output=10), 1),
-        (Question("_deleted", output=10), 0),
+        (Question("amount = 1", output=100), 1),
+        (Question("_deleted", output=100), 0),
         (Question(row_id="01948A00-0000-7000-8000-00000000000A"), 1),
     ],
 )
