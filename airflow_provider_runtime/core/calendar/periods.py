@@ -13,6 +13,7 @@ from calendar import monthrange
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from difflib import get_close_matches
+from functools import lru_cache
 from itertools import islice
 
 from airflow_provider_runtime.core.errors import PeriodError, Problem
@@ -175,19 +176,7 @@ class GregorianIndex(PeriodIndex):
     def find_by_date(self, day: date, level: str) -> Period:
         """Return the period at this level that holds this day."""
         self._require_level(level)
-        year = day.year
-        if level == "year":
-            return Period(
-                identifier=f"{year:04}", level=level, start_date=date(year, 1, 1), end_date=date(year, 12, 31)
-            )
-        if level == "day":
-            return Period(identifier=day.isoformat(), level=level, start_date=day, end_date=day)
-        months = 3 if level == "quarter" else 1
-        first = (day.month - 1) // months * months + 1
-        last = first + months - 1
-        name = f"{year:04}-Q{last // 3}" if level == "quarter" else f"{year:04}-{first:02}"
-        end = date(year, last, monthrange(year, last)[1])
-        return Period(identifier=name, level=level, start_date=date(year, first, 1), end_date=end)
+        return _find_gregorian(day, level)
 
     def find_next(self, period: Period) -> Period | None:
         """Return the period that follows at the same level."""
@@ -231,6 +220,21 @@ class GregorianIndex(PeriodIndex):
                 return f"did you mean '{candidate}'?"
         shown = [f"a {name} is written like {example}" for name, example in self._EXAMPLES if level in (None, name)]
         return "; ".join(shown)
+
+
+@lru_cache(maxsize=10_000)
+def _find_gregorian(day: date, level: str) -> Period:
+    year = day.year
+    if level == "year":
+        return Period(identifier=f"{year:04}", level=level, start_date=date(year, 1, 1), end_date=date(year, 12, 31))
+    if level == "day":
+        return Period(identifier=day.isoformat(), level=level, start_date=day, end_date=day)
+    months = 3 if level == "quarter" else 1
+    first = (day.month - 1) // months * months + 1
+    last = first + months - 1
+    name = f"{year:04}-Q{last // 3}" if level == "quarter" else f"{year:04}-{first:02}"
+    end = date(year, last, monthrange(year, last)[1])
+    return Period(identifier=name, level=level, start_date=date(year, first, 1), end_date=end)
 
 
 class ExplicitIndex(PeriodIndex):

@@ -152,7 +152,7 @@ def _merge(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 def choose_needed(loaded: LoadResult, checked: CheckedProject) -> list[Problem]:
     """Return the catalog's problems in the files that a project needs."""
-    if checked.depends_on_broken:
+    if checked.depends_on_broken or not loaded.problems:
         return list(loaded.problems)
     files = list_needed_files(checked)
     name = checked.definition.model.name

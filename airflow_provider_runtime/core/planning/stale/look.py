@@ -292,14 +292,14 @@ class Look:
             if source is None:
                 continue
             name, version = table.use.dataset.model.name, table.pin.version
-            columns = project.list_affected(table.columns)
             now, then = sources[table.key].fingerprint, source.get("fingerprint")
             has_other_files = now is not None and then is not None and now != then
             if int(source["version"]) != version and (has_other_files or not table.pin.is_registered):
                 detail = f"dataset '{name}' has version {version}, the run read version {source['version']}"
-                yield Reason("version", detail, columns)
+                yield Reason("version", detail, project.list_affected(table.columns))
             elif has_other_files and table.key not in moved:
-                yield Reason("source", f"the files of '{name}' are not those that the run read", columns)
+                detail = f"the files of '{name}' are not those that the run read"
+                yield Reason("source", detail, project.list_affected(table.columns))
 
     def _list_upstream_reasons(self, project: ComparedProject, depends_on: Sequence[Work]) -> Iterator[Reason]:
         for work in depends_on:
