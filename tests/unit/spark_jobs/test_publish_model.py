@@ -338,6 +338,7 @@ def test_three_attempts_that_interrupt_each_other_with_two_crashes_and_a_lost_an
     assert states > 10_000
 
 
-def test_three_attempts_that_interrupt_each_other_with_a_crash() -> None:
-    states, _ = explore(Setting(1, True, False), 3, 1, 0, switches=2)
+def test_three_attempts_of_which_one_interrupts_another_with_a_crash() -> None:
+    """The short form of the test above."""
+    states, _ = explore(Setting(1, True, False), 3, 1, 0, switches=1)
     assert states > 2_000
