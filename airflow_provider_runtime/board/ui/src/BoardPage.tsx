@@ -1,6 +1,6 @@
 /** The matrix with its filters, and the evidence of the cell that was opened. */
 import { Box, Button, Flex, Heading, NativeSelect, Spinner, Text } from "@chakra-ui/react";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useSearchParams } from "react-router-dom";
 import { type Board, type Filter, type Period, type Place, type Project, backfill, getBoard, getEvidence, listPeriods, runPeriods } from "./api";
 import { Confirm, type Question } from "./Confirm";
@@ -159,8 +159,12 @@ export const BoardPage = ({ dagId }: { dagId?: string }) => {
 
 const Opened = ({ place, onChanged, onClose }: { place: Place; onChanged: () => void; onClose: () => void }) => {
   const evidence = useAnswer(() => getEvidence(place), JSON.stringify(place));
+  const top = useRef<HTMLDivElement>(null);
+  const isThere = evidence.data !== null;
+  // The matrix may fill the screen: what was opened below it is brought into view.
+  useEffect(() => top.current?.scrollIntoView({ block: "start" }), [isThere]);
   return (
-    <Box mt={6} p={4} borderWidth="1px" borderRadius="md">
+    <Box ref={top} mt={6} p={4} borderWidth="1px" borderRadius="md">
       <Flex justifyContent="flex-end">
         <Button size="xs" variant="ghost" onClick={onClose} aria-label="Close the evidence">
           ✕

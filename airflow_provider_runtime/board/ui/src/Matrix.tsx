@@ -1,6 +1,6 @@
 /** Projects by periods. Arrow keys, Home and End move, Enter opens. */
 import { Box, Link } from "@chakra-ui/react";
-import { type KeyboardEvent, memo, useRef } from "react";
+import { type KeyboardEvent, memo, useEffect, useRef } from "react";
 import { type Board, type Cell, type Period, type Project, listPeriods } from "./api";
 import { LATE, LOOKS, NOT_DUE, STATUS_SIGNS, WARNED, describeCell } from "./states";
 
@@ -97,6 +97,11 @@ export const Matrix = ({ board, opened, onOpen }: Props) => {
   const read = (button: HTMLButtonElement) => (button.dataset.cell ?? "0:0").split(":").map(Number) as [number, number];
 
   const columns = board.periods.length;
+  // The newest periods are what people come for.
+  useEffect(() => {
+    const frame = grid.current?.parentElement;
+    if (frame) frame.scrollLeft = frame.scrollWidth;
+  }, [columns]);
   const levels = new Map(board.projects.map((project) => [project.level, placePeriods(board.periods, listPeriods(board, project))]));
   const placesOf = (row: number) => levels.get(board.projects[row]?.level ?? "") ?? [];
 
