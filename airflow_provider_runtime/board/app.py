@@ -12,6 +12,7 @@ from starlette.requests import Request
 
 from airflow_provider_runtime.board import actions, decisions, evidence, matrix
 from airflow_provider_runtime.board.access import Editor, Reader, User, list_readable, may_edit
+from airflow_provider_runtime.board.body_limit import BodyLimit
 from airflow_provider_runtime.core.errors import RuntimeProviderError
 from airflow_provider_runtime.core.rendering import problem_to_json
 
@@ -53,6 +54,7 @@ def make_app() -> FastAPI:
     """Return the app that Airflow mounts."""
     app = FastAPI(title="airflow-runtime board", docs_url=None, redoc_url=None, openapi_url=None)
     app.add_exception_handler(RuntimeProviderError, _answer_error)
+    app.add_middleware(BodyLimit)
 
     @app.get("/static/board.js")
     def get_bundle(user: User) -> FileResponse:

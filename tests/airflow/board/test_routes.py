@@ -18,6 +18,12 @@ from tests.airflow.board.conftest import ORIGIN, Rights
 from tests.airflow.tasks import FakeSpark, FakeTask
 
 CLOSE = {"status": "closed", "reason": "books are done"}
+BODIES = {
+    "status": CLOSE,
+    "overrides": {"check": "any", "reason": "x"},
+    "withdraw": {"check": "any", "reason": "x"},
+    "decisions": {"run_id": "any", "decision": "approved", "reason": "x"},
+}
 STATUS = "/api/dags/fx-close/periods/2026-01/status"
 
 
@@ -150,3 +156,48 @@ def test_bundle_is_served_as_a_script(client: TestClient) -> None:
     answer = client.get("/static/board.js")
     assert answer.headers["content-type"].startswith("text/javascript")
     assert "AirflowPlugin" in answer.text
+
+
+ACTING = [path for method, path in list_calls() if method == "POST"]
+
+
+def test_every_acting_route_is_attacked() -> None:
+    assert len(ACTING) == 4
+
+
+@pytest.mark.parametrize("path", ACTING)
+@pytest.mark.parametrize("origin", [{}, {"Origin": "https://elsewhere.example"}, {"Origin": "http://testserver.evil"}])
+def test_no_acting_route_takes_another_origin(client: TestClient, path: str, origin: dict[str, str]) -> None:
+    assert client.post(path, json=BODIES[path.rsplit("/")[-1]], headers=origin).status_code == 403
+
+
+@pytest.mark.parametrize("path", ACTING)
+def test_no_acting_route_takes_anything_but_json(client: TestClient, path: str) -> None:
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
+        answer = client.post(path, content=b"status=closed&reason=x", headers={**ORIGIN, "Content-Type": kind})
+        assert answer.status_code in (415, 422)
+
+
+@pytest.mark.parametrize("path", ACTING)
+def test_huge_bodies_are_not_read(stranger: TestClient, client: TestClient, path: str) -> None:
+    body = {**BODIES[path.rsplit("/")[-1]], "reason": "x" * 100_000}
+    assert stranger.post(path, json=body, headers=ORIGIN).status_code == 413
+    chunks = (b"x" * 10_000 for _ in range(10))
+    headers = {**ORIGIN, "Content-Type": "application/json"}
+    assert client.post(path, content=chunks, headers=headers).status_code == 413
+
+
+@pytest.mark.parametrize("path", ACTING)
+def test_rights_are_those_of_the_dag_in_the_path(client: TestClient, rights: Rights, path: str) -> None:
+    rights.editable = {"budget-review"}
+    body = {**BODIES[path.rsplit("/")[-1]], "dag_id": "budget-review"}
+    for query in ({}, {"dag_id": "budget-review"}, {"project": "budget-review"}):
+        assert client.post(path, json=body, headers=ORIGIN, params=query).status_code == 403
+
+
+@pytest.mark.parametrize("name", ["..", "%2e%2e", "..%2f..%2fetc", "fx-close%00", "a" * 5000, "'; DROP TABLE x; --"])
+def test_strange_names_are_not_found(client: TestClient, name: str) -> None:
+    for path in (f"/api/dags/{name}/periods/2026-01", f"/api/dags/fx-close/periods/{name}", f"/static/{name}"):
+        assert client.get(path).status_code in (403, 404, 409)
+    query = {"run_id": name}
+    assert client.get("/api/dags/fx-close/periods/2026-01/snapshot.json", params=query).status_code in (404, 422)
