@@ -161,7 +161,7 @@ class LocalRunner:
 
         _fill_credentials(snapshot.plan)
         if told.report.status != "staged":
-            snapshot = TableCommits(snapshot, read_properties).show_published()
+            snapshot = TableCommits(snapshot, read_properties).show_committed(told.report)
         try:
             return explain_rows(self.spark, snapshot, told, request)
         except JobError as error:

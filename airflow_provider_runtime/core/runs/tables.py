@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from airflow_provider_runtime.core.errors import Place, Problem, RuntimeProviderError, SnapshotError
+from airflow_provider_runtime.core.errors import DataError, Place, Problem, RuntimeProviderError, SnapshotError
 from airflow_provider_runtime.core.registry.ports import Attempt
 from airflow_provider_runtime.core.tables import (
     CommitNote,
@@ -50,6 +51,17 @@ class TableCommits:
         outputs = {seq: self._show(output) for seq, output in self._outputs.items()}
         operations = tuple(outputs.get(operation.seq, operation) for operation in self.snapshot.plan.operations)
         return replace(self.snapshot, plan=replace(self.snapshot.plan, operations=operations))
+
+    def show_committed(self, report: Report) -> Snapshot:
+        """Return the snapshot with the rows that a run has committed; where that version has expired, with today's."""
+        versions = {found.seq: found.table.version for found in report.outputs if found.table is not None}
+        for output in self._outputs.values():
+            version = versions.get(output.seq)
+            if version is not None:
+                with suppress(DataError):
+                    self._open(output).find_pin(version)
+                    self._bases[output.seq] = version
+        return self.show_published()
 
     def commit(self, report: Report, attempt: Attempt) -> Report:
         """Commit what a job has written, or find that this was done already; the report then has the versions."""
