@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from airflow_provider_runtime.core.errors import DataError, Place, Problem, RuntimeProviderError, SnapshotError
 from airflow_provider_runtime.core.registry.ports import Attempt
@@ -41,7 +42,11 @@ class TableCommits:
         for output in self._outputs.values():
             with_place = _Placed(self.snapshot, output)
             with with_place:
-                self._bases[output.seq] = self._open(output).find_version()
+                table = self._open(output)
+                self._bases[output.seq] = table.find_version()
+                if not output.destination.shared:
+                    periods = self.snapshot.replaced_periods if output.write_mode == "replace_period" else ()
+                    table.check_writers(self._make_note(output, periods=periods))
 
     def show_published(self) -> Snapshot:
         """Return the snapshot with what readers see of the rows that its outputs replace.
@@ -121,15 +126,8 @@ class TableCommits:
 
     def _make_request(self, output: OutputOperation, written: TableReport, attempt: Attempt) -> CommitRequest:
         _check_written(written, attempt, output)
-        note = CommitNote(
-            project_id=self.snapshot.project.id,
-            period=self.snapshot.period.identifier,
-            snapshot_sha256=self.snapshot.sha256,
-            token=attempt.token,
-            output_seq=output.seq,
-            folder=written.folder,
-            periods=written.periods,
-            content=written.content,
+        note = self._make_note(
+            output, token=attempt.token, folder=written.folder, periods=written.periods, content=written.content
         )
         return CommitRequest(
             note,
@@ -138,7 +136,13 @@ class TableCommits:
             output.destination.uri,
             base=written.base if written.has_base else self._bases.get(output.seq),
             has_base=written.has_base or output.seq in self._bases,
+            is_shared=output.destination.shared,
         )
+
+    def _make_note(self, output: OutputOperation, *, token: int = 0, **written: Any) -> CommitNote:
+        """Return what a commit of an output says of its run."""
+        run = self.snapshot
+        return CommitNote(run.project.id, run.period.identifier, run.sha256, token, output.seq, **written)
 
 
 def _add_missing(location: Location, output: OutputOperation) -> Location:

@@ -48,6 +48,8 @@ class CommitRequest:
     """The version that the table had when the attempt began; None when it was not there."""
     has_base: bool = False
     """Whether `base` is known: else the version at which the commit first looks at the table counts."""
+    is_shared: bool = False
+    """Whether rows that another project has committed may be replaced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,8 @@ class _Commit(Generic[HeadT]):
         self._refuse_newer(head)
         if (found := _find_publication(head, request.note)) is not None:
             return found
+        if not request.is_shared:
+            refuse_other_writers(head, self._committer.address, request.note)
         self._refuse_conflict(head, request)
         periods = _add_brought(head, request.note)
         ready = replace(request, note=replace(request.note, periods=periods))
@@ -212,6 +216,24 @@ def commit_files(committer: Committer[HeadT], request: CommitRequest) -> Committ
             folder.remove()
         folder.remove_older()
     return committed
+
+
+def refuse_other_writers(head: Head, address: TableAddress, note: CommitNote) -> None:
+    """Raise OUTPUT_002 when rows that would be replaced are those of another project."""
+    own: set[str] = set()
+    for change in head.list_changes():
+        other = change.note
+        if other is None:
+            continue
+        if other.project_id == note.project_id:
+            own.update(other.periods)
+            if other.replaces_all or (note.periods and own.issuperset(note.periods)):
+                return
+        elif other.touches(tuple(set(note.periods) - own)):
+            what = "its rows were" if note.replaces_all or other.replaces_all else f"period {note.period} of it was"
+            message = f"{what} written by project '{other.project_id}'"
+            hint = "write to another table, or say `shared: true` on the destination of both"
+            raise address.make_error("OUTPUT_002", message, hint)
 
 
 def _find_publication(head: Head, note: CommitNote) -> Committed | None:

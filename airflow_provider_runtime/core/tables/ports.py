@@ -13,6 +13,7 @@ from spark_jobs.contract.codes import Code
 
 if TYPE_CHECKING:
     from airflow_provider_runtime.core.tables.committing import CommitRequest, Committed
+    from airflow_provider_runtime.core.tables.notes import CommitNote
 
 Format = Literal["iceberg", "delta"]
 
@@ -111,6 +112,9 @@ class VersionedTable(Protocol):
 
     def check_output(self, columns: tuple[TableColumn, ...], *, by_period: bool) -> None:
         """Raise OUTPUT_002 for what the table has against an output with these columns."""
+
+    def check_writers(self, note: CommitNote) -> None:
+        """Raise OUTPUT_002 when rows that an output would replace are those of another project."""
 
     def commit(self, request: CommitRequest) -> Committed:
         """Let an attempt's files take the place of the rows that they replace, in one step."""

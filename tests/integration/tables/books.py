@@ -66,7 +66,7 @@ class Books:
         return sorted((row["_period"], row["account"], str(row["doubled"])) for row in self.results.read(version))
 
 
-def double_into(destination: dict[str, str], **arguments: Any) -> list[dict[str, Any]]:
+def double_into(destination: dict[str, Any], **arguments: Any) -> list[dict[str, Any]]:
     written = {"columns": ["account", "doubled", "_period"], **arguments}
     output = make_output(20, "", **written)
     output["arguments"]["destination"] = destination

@@ -77,6 +77,7 @@ class TableKit:
         files: int = 1,
         digest: str = "d" * 64,
         content: str | None = None,
+        shared: bool = True,
     ) -> CommitRequest:
         """Write rows where a job would, and return what the submitting process would commit."""
         run = hashlib.sha256(f"{project}/{period}".encode()).hexdigest()[:16]
@@ -92,7 +93,8 @@ class TableKit:
         note = CommitNote(
             project, period, digest, token, 10, folder, (period,) if periods is None else periods, content
         )
-        return CommitRequest(note, tuple(columns), tuple(f"part-{n:05d}.parquet" for n in range(files)))
+        names = tuple(f"part-{n:05d}.parquet" for n in range(files))
+        return CommitRequest(note, tuple(columns), names, is_shared=shared)
 
     def publish(self, rows: Rows, **changes: Any) -> str:
         """Stage and commit; return the version."""

@@ -142,6 +142,37 @@ def test_rows_are_committed_again_when_others_have_replaced_them(kit: TableKit) 
     assert [row["amount"] for row in kit.read() if row["_period"] == "2026-01"] == [Decimal("1.00")]
 
 
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [(("2026-01",), ("2026-01",)), ((), ("2026-01",)), (("2026-02",), ())],
+    ids=["same period", "they overwrite", "we overwrite"],
+)
+def test_rows_of_another_project_are_not_replaced(
+    kit: TableKit, theirs: tuple[str, ...], ours: tuple[str, ...]
+) -> None:
+    period = theirs[0] if theirs else "2026-01"
+    kit.publish(lines(period, "1.00"), project="other", period=period, periods=theirs)
+    request = kit.stage(lines("2026-01", "2.00"), periods=ours, shared=False)
+    with pytest.raises(RuntimeProviderError, match="written by project 'other'") as caught:
+        kit.open().check_writers(request.note)
+    assert caught.value.code == "OUTPUT_002"
+    with pytest.raises(RuntimeProviderError, match="written by project 'other'"):
+        kit.open().commit(request)
+    assert kit.read() == lines(period, "1.00")
+    assert not kit.has_folder_of(request)
+
+
+def test_periods_of_several_projects_stand_side_by_side(kit: TableKit) -> None:
+    kit.publish(lines("2026-01", "1.00"), shared=False)
+    kit.publish(lines("2026-02", "2.00"), project="other", period="2026-02", shared=False)
+    kit.publish(lines("2026-01", "3.00"), token=2, shared=False)
+    kit.publish(lines("2026-02", "4.00"), project="other", period="2026-02", token=2, shared=False)
+    assert [str(row["amount"]) for row in kit.read()] == ["3.00", "4.00"]
+    kit.publish(lines("2026-01", "5.00"), project="other", periods=(), token=3)
+    with pytest.raises(RuntimeProviderError, match="its rows were written by project 'other'"):
+        kit.publish(lines("2026-01", "6.00"), token=3, shared=False)
+
+
 def test_files_that_were_committed_are_not_committed_again_after_others_have_replaced_them(kit: TableKit) -> None:
     request = kit.stage(lines("2026-01", "1.00"))
     version = kit.open().commit(request).version

@@ -100,14 +100,16 @@ def test_newer_attempt_takes_the_place_of_staged_rows(books: Books) -> None:
     assert len(list_attempts(books)) == 1
 
 
-def test_rows_that_others_committed_since_staging_are_run_002(books: Books) -> None:
+@pytest.mark.parametrize(("shared", "code"), [(True, "RUN_002"), (False, "OUTPUT_002")])
+def test_rows_that_others_committed_since_staging_are_not_replaced(books: Books, shared: bool, code: str) -> None:
+    books.define(double_into({**books.destination(), "shared": shared}))
     books.run()
     books.ledger.publish(lines("2026-01", "3.00"), token=2)
     staged = Staged(books)
     columns = (TableColumn("account", "string"), TableColumn("_period", "string"))
     books.results.publish([{"account": "X", "_period": "2026-01"}], project="other", columns=columns)
     result = staged.publish()
-    assert result.problems[0].code == "RUN_002"
+    assert result.problems[0].code == code
     assert books.read_results() == [("2026-01", "X", "None")]
 
 

@@ -192,7 +192,7 @@ def test_crash_around_the_commit_is_completed_by_the_retry(books: Books, monkeyp
 
 def test_commit_of_another_project_about_the_same_period_fails_the_run(books: Books, monkeypatch: Any) -> None:
     books.ledger.publish(lines("2026-01", "1.00"))
-    books.define(double_into(books.destination()))
+    books.define(double_into({**books.destination(), "shared": True}))
     books.run()
     commit = TableCommits.commit
 

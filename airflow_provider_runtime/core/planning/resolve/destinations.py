@@ -69,12 +69,12 @@ def _resolve(catalog: Catalog, destination: WrittenDestination) -> Destination:
         raise _UnresolvedError("the destination names neither a datasource nor a type", hint=hint)
     if destination.type == "jdbc":
         return _resolve_inline_jdbc(destination)
+    if destination.type == "iceberg":
+        raise _UnresolvedError("a table of Iceberg needs a datasource", "type", "name datasource_id and table")
     if destination.path is None:
         raise _UnresolvedError(f"a location of type {destination.type} needs a path", hint="add `path`")
     _check_path(destination.path, "path", is_bounded=False)
     uri = join_uri(catalog, None, destination.path)
-    if destination.type == "iceberg":
-        raise _UnresolvedError("a table of Iceberg needs a datasource", "type", "name datasource_id and table")
     if destination.type == "delta":
         options = dict(destination.options)
         return Destination(kind="table", format="delta", uri=uri, options=options, display=destination.path)

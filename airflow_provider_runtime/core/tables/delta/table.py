@@ -12,10 +12,12 @@ from airflow_provider_runtime.core.tables.committing import (
     Committed,
     HeadMovedError,
     commit_files,
+    refuse_other_writers,
 )
 from airflow_provider_runtime.core.tables.delta import connection, pinning, writing
 from airflow_provider_runtime.core.tables.delta.history import DeltaHead
 from airflow_provider_runtime.core.tables.folders import AttemptFolder
+from airflow_provider_runtime.core.tables.notes import CommitNote
 from airflow_provider_runtime.core.tables.ports import PinnedTable, RowFilter, TableAddress, TableColumn
 
 
@@ -59,6 +61,11 @@ class DeltaLakeTable:
             table = connection.find_table(self.address)
             if table is not None:
                 writing.merge_schema(table, self.address, columns, by_period=by_period)
+
+    def check_writers(self, note: CommitNote) -> None:
+        """Raise OUTPUT_002 when another project has written the rows."""
+        with self.explained():
+            refuse_other_writers(self.read_head(), self.address, note)
 
     def commit(self, request: CommitRequest) -> Committed:
         """Replace rows in one version."""

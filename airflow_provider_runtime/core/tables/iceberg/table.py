@@ -18,10 +18,12 @@ from airflow_provider_runtime.core.tables.committing import (
     Committed,
     HeadMovedError,
     commit_files,
+    refuse_other_writers,
 )
 from airflow_provider_runtime.core.tables.folders import AttemptFolder
 from airflow_provider_runtime.core.tables.iceberg import connection, pinning, writing
 from airflow_provider_runtime.core.tables.iceberg.history import IcebergHead
+from airflow_provider_runtime.core.tables.notes import CommitNote
 from airflow_provider_runtime.core.tables.ports import PinnedTable, RowFilter, TableAddress, TableColumn
 from spark_jobs.contract.addresses import has_scheme
 
@@ -65,6 +67,11 @@ class IcebergTable:
             table = self._find_table()
             if table is not None:
                 writing.check_columns(table, self.address, columns, by_period=by_period)
+
+    def check_writers(self, note: CommitNote) -> None:
+        """Raise OUTPUT_002 when another project has written the rows."""
+        with self.explained():
+            refuse_other_writers(self.read_head(), self.address, note)
 
     def commit(self, request: CommitRequest) -> Committed:
         """Replace rows in one snapshot."""

@@ -129,7 +129,7 @@ def find_call(note: CommitNote, log: tuple[Any, ...]) -> tuple[Any, ...] | str:
     try:
         base = script.ask("read_head").version
         script.ask("stage", note.folder)
-        committed = commit_files(script, CommitRequest(note, (), ("part",), base=base, has_base=True))
+        committed = commit_files(script, CommitRequest(note, (), ("part",), base=base, has_base=True, is_shared=True))
         return f"committed {committed.version}"
     except NextStep as step:
         return step.call
