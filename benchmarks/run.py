@@ -19,7 +19,11 @@ from pathlib import Path
 from compare import compare
 
 HERE = Path(__file__).parent
-PARTS = ("close", "statements", "growth", "planning", "commands")
+PARTS = ("close", "statements", "growth", "planning", "tables", "commands")
+TABLES_TEXT = (
+    "Milliseconds of the processor, median; in brackets the shortest of the clock. A file a period, catalog on SQLite, "
+    "local disk."
+)
 COMMANDS = ("definitions.py", "plans.py", "diffs.py", "commands.py", "airflow_runs.py")
 
 
@@ -46,6 +50,9 @@ def main() -> None:
     if "planning" in options.only:
         text = "From a snapshot to Spark's plan, with a thousand rows, best of five in one session."
         parts["Planning"] = [text, "", *run_script("planning.py", *(["--quick"] if options.quick else []))]
+    if "tables" in options.only:
+        few = ["--periods", "3", "--rounds", "2"] if options.quick else []
+        parts["Iceberg and Delta"] = [TABLES_TEXT, "", *run_script("tables.py", *few)]
     if "commands" in options.only:
         parts["Commands"] = ["```", *(line for name in COMMANDS for line in run_script(name)), "```"]
     page = "\n".join([*describe_machine(), "", *(line for name, lines in parts.items() for line in show(name, lines))])

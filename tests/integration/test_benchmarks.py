@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(
-    "parts", [["planning"], pytest.param(["close", "statements", "growth", "planning"], marks=pytest.mark.chaos)]
+    "parts",
+    [["planning", "tables"], pytest.param(["close", "statements", "growth", "planning"], marks=pytest.mark.chaos)],
 )
 def test_small_measurements_agree_and_make_a_page(tmp_path: Path, parts: list[str]) -> None:
     page = tmp_path / "RESULTS.md"
@@ -41,3 +42,4 @@ def test_small_measurements_agree_and_make_a_page(tmp_path: Path, parts: list[st
     for name in names if "close" in parts else ():
         assert f"| {name} |" in text
     assert "| plan of 5 updates |" in text
+    assert ("| delta |" in text) is ("tables" in parts)

@@ -63,5 +63,7 @@ def get_period(address: TableAddress, note: CommitNote, path: str, footer: Foote
         expected = ", ".join(note.periods) or "one and the same"
         message = f"rows of {path} belong to another period than {expected}"
         hint = "see how _period is assigned, or use write_mode overwrite"
+        if note.replaces_all:
+            hint = f"overwrite a table that is not partitioned by {PERIOD_COLUMN}"
         raise address.make_error("OUTPUT_002", message, hint)
     return str(found.least)
