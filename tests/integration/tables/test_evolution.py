@@ -115,7 +115,7 @@ def test_delta_output_that_is_partitioned_by_something_else_is_told_when_resolvi
         pytest.skip("files of one period each can be replaced in any Iceberg table")
     from deltalake import write_deltalake
 
-    schema = pa.schema([ACCOUNT, ("doubled", pa.decimal128(19, 2)), PERIOD])
+    schema = pa.schema([ACCOUNT, ("doubled", pa.decimal128(38, 2)), PERIOD])
     write_deltalake(str(books.results.root / "results"), schema.empty_table(), partition_by=["account"])
     books.define(double_into(books.destination()))
     with pytest.raises(RuntimeProviderError, match="partitioned by account") as caught:
