@@ -129,7 +129,7 @@ def test_discard_after_a_publication_that_died_keeps_committed_files(
     expected = [("2026-01", "A0", "2.00")]
     assert books.read_results() == expected
     if remove == "discard":
-        staged.discard()
+        staged.runner.remove_staged(staged.snapshot, staged.record)
     else:
         remove_staged_files(staged.record)
     assert books.read_results() == expected
