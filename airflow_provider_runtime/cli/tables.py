@@ -29,8 +29,11 @@ def print_table(
         _print_rich(titles, cells, optional)
     else:
         widths = _get_widths(titles, cells)
-        for line in (titles, *cells):
-            click.echo("  ".join(value.ljust(width) for value, width in zip(line, widths, strict=True)).rstrip())
+        lines = (
+            "  ".join(value.ljust(width) for value, width in zip(line, widths, strict=True)).rstrip()
+            for line in (titles, *cells)
+        )
+        click.echo("\n".join(lines))
 
 
 def choose_columns(
