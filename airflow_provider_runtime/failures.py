@@ -8,15 +8,35 @@ from contextlib import contextmanager
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_provider_runtime.core.errors import RuntimeProviderError
-from airflow_provider_runtime.core.rendering import render_problems
+from airflow_provider_runtime.core.rendering import ProblemDocument, problem_to_json, render_problems
+
+
+class PassingFailure(AirflowException):
+    """What may succeed when it is tried again; `problems` are for callbacks."""
+
+    def __init__(self, error: RuntimeProviderError) -> None:
+        super().__init__("\n" + render_problems(error.problems))
+        self.problems = list_problems(error)
+
+
+class FinalFailure(AirflowFailException):
+    """What no retry can cure; `problems` are for callbacks."""
+
+    def __init__(self, error: RuntimeProviderError) -> None:
+        super().__init__("\n" + render_problems(error.problems))
+        self.problems = list_problems(error)
+
+
+def list_problems(error: RuntimeProviderError) -> list[ProblemDocument]:
+    """Return code, message, hint and place of each problem, with the keys of `validate --format json`."""
+    return [problem_to_json(problem) for problem in error.problems]
 
 
 def to_airflow_error(error: RuntimeProviderError) -> AirflowException:
     """Return the Airflow exception for an error, with code, place and hint as its text."""
-    text = "\n" + render_problems(error.problems)
     # Another run at work ends some time, as a failing database does.
     may_pass = error.retryable or error.code == "RUN_001"
-    return AirflowException(text) if may_pass else AirflowFailException(text)
+    return PassingFailure(error) if may_pass else FinalFailure(error)
 
 
 @contextmanager
