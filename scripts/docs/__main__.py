@@ -39,6 +39,7 @@ def make_pages() -> dict[Path, str]:
     pages = {DOCS / "yaml.md": reference.make_page(), DOCS / "errors.md": errors.make_page()}
     pages[DOCS / "expressions.md"] = fill(DOCS / "expressions.md", functions.make_block)
     pages[DOCS / "operations.md"] = fill(DOCS / "operations.md", examples.make_block)
+    pages[DOCS / "cookbook.md"] = fill(DOCS / "cookbook.md", examples.make_recipe)
     pages[DOCS / "checks.md"] = fill(DOCS / "checks.md", check_examples.make_block)
     pages[ROOT / "spark_jobs" / "contract" / "callable_words.py"] = functions.make_job_module()
     return pages

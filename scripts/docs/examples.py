@@ -12,15 +12,21 @@ from airflow_provider_runtime.core.model.scenario import Scenario
 from airflow_provider_runtime.scenarios.loading import load_scenarios
 
 FILE = Path(__file__).resolve().parents[2] / "tests" / "scenarios" / "documented_operations.yaml"
+RECIPES = FILE.with_name("documented_recipes.yaml")
 SHOWN = re.compile(r" *# begin\n(.*?) *# end\n", re.DOTALL)
 
 
-def make_block(name: str) -> str:
+def make_recipe(name: str) -> str:
+    """Return a generated block of docs/cookbook.md: the recipe of that name."""
+    return make_block(name, RECIPES)
+
+
+def make_block(name: str, file: Path = FILE) -> str:
     """Return a generated block of docs/operations.md: the example of that name."""
-    scenario = find_scenario(FILE, name)
+    scenario = find_scenario(file, name)
     sources = [f"`{entry.dataset}`:\n\n{make_table(entry.rows or ())}" for entry in scenario.data]
     after = scenario.expect.outputs[0].rows or ()
-    parts = [f"```yaml\n{find_yaml(FILE, name)}```", *sources, f"after it:\n\n{make_table(after)}"]
+    parts = [f"```yaml\n{find_yaml(file, name)}```", *sources, f"after it:\n\n{make_table(after)}"]
     return "\n" + "\n\n".join(parts) + "\n"
 
 
