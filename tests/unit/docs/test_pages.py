@@ -58,7 +58,9 @@ def _complete(text: str) -> str:
     """Return a fragment of a project (operations, checks, or the airflow or publication block) as a whole document."""
     head = "project:\n  id: p\n  name: p\n  version: 1\n  input_dataset_id: d\n"
     lines = text.splitlines()
-    if lines[0].startswith("checks:"):
+    if "operations:" in lines:
+        body = "".join(f"  {line}\n" for line in lines)
+    elif lines[0].startswith("checks:"):
         indented = "".join(f"  {line}\n" for line in lines)
         body = "  operations: [{seq: 1, name: n, type: delete, arguments: {}}]\n" + indented
     elif lines[0].strip().startswith(("airflow:", "publication:")):
