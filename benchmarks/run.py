@@ -19,7 +19,7 @@ from pathlib import Path
 from compare import compare
 
 HERE = Path(__file__).parent
-PARTS = ("close", "statements", "growth", "planning", "tables", "commands")
+PARTS = ("close", "statements", "growth", "planning", "tables", "why", "commands")
 TABLES_TEXT = (
     "Milliseconds of the processor, median; in brackets the shortest of the clock. A file a period, catalog on SQLite, "
     "local disk."
@@ -53,6 +53,9 @@ def main() -> None:
     if "tables" in options.only:
         few = ["--periods", "3", "--rounds", "2"] if options.quick else []
         parts["Iceberg and Delta"] = [TABLES_TEXT, "", *run_script("tables.py", *few)]
+    if "why" in options.only:
+        found = run_script("why.py", "--work", str(options.work), "--sizes", *options.sizes)
+        parts["Why"] = [WHY_TEXT, "", *found]
     if "commands" in options.only:
         parts["Commands"] = ["```", *(line for name in COMMANDS for line in run_script(name)), "```"]
     page = "\n".join([*describe_machine(), "", *(line for name, lines in parts.items() for line in show(name, lines))])
@@ -77,6 +80,10 @@ FX conversion, joins, delete, two outputs, two aggregates and an append, on Parq
 of its own, in turns; medians. Row counts and exact sums of all runs were equal. `start` ends when the session exists,
 `run` when the outputs are there; ratios are to PySpark by hand, which does not publish atomically, counts no rows, and
 does not look for duplicate matches."""
+
+WHY_TEXT = """\
+One row of the close pipeline, asked for with `airflow-runtime why`, beside the command that ran the pipeline; each in a
+process of its own, its start included. The total is one of four rows in ten."""
 
 STATEMENTS_TEXT = """\
 50 operations: eight joins (bitemporal rates, an OR of two codes, a range), 30 updates by selector, two deletes, three

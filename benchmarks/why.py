@@ -44,12 +44,12 @@ def measure(data: Path, size: str, folder: Path) -> None:
     text = text.replace("@DATA@", str(data.resolve())).replace("@OUT@", str(folder / "out"))
     (folder / "catalog" / "close.yaml").write_text(text, encoding="utf-8")
     run, _ = time_command(folder, "run", *PERIOD, *SPARK)
-    known, loaded = ask(folder, "--where", '_operation_seq = 0 AND currency = "C162"', "--limit", "1")
+    known, loaded = ask(folder, "--where", '_operation_seq = 0 AND currency = "USD"', "--limit", "1")
     journal = get_value(loaded, "journal_id")
     line = get_value(loaded, "line_number")
     by_key = ask(folder, "--where", f'journal_id = "{journal}" AND line_number = {line}')[0]
     by_id = ask(folder, "--row-id", loaded["row_id"])[0]
-    by_group, total = ask(folder, "--where", '_operation_seq = 8 AND currency = "C162"')
+    by_group, total = ask(folder, "--where", '_operation_seq = 8 AND currency = "USD"')
     by_group_id = ask(folder, "--row-id", total["row_id"])[0]
     times = {
         "its journal and line": by_key,

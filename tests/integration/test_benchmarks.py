@@ -15,7 +15,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.parametrize(
     "parts",
-    [["planning", "tables"], pytest.param(["close", "statements", "growth", "planning"], marks=pytest.mark.chaos)],
+    [
+        ["planning", "tables"],
+        pytest.param(["close", "statements", "growth", "planning", "why"], marks=pytest.mark.chaos),
+    ],
 )
 def test_small_measurements_agree_and_make_a_page(tmp_path: Path, parts: list[str]) -> None:
     page = tmp_path / "RESULTS.md"
