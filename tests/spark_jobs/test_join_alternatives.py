@@ -137,8 +137,7 @@ def test_plain_join_tells_no_match_one_and_several_apart(spark: SparkSession) ->
     """Over all small values, NULL included, what hash joins find is what trying all pairs finds."""
     spark.sql(GRID).selectExpr("a AS p", "b AS q", "'n' AS name").createOrReplaceTempView("grid_of_pairs")
     rows = spark.sql(GRID)
-    compiled = [compile_condition(text) for text in SHAPES]
-    joins = [Join("x", "x", (), condition, "m", alternatives=ways) for condition, ways in compiled]
+    joins = [plan_one_join(text, [], []).snapshot().plan.operations[0].joins[0] for text in SHAPES]
     own = spark.table("grid_of_pairs").selectExpr("struct(p, q) AS `@@x`")
     counts = [functions.expr(f"least(count_if({joined.condition}), 2)") for joined in joins]
     expected = rows.alias(WORKING).crossJoin(own).groupBy("a", "b").agg(*counts).collect()
