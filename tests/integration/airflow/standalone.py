@@ -101,7 +101,7 @@ class Standalone:
                 start_new_session=True,
                 cwd=self.home,
             )
-        wait_for("Airflow to be healthy", self._is_healthy, timeout_seconds=120)
+        wait_for("Airflow to be healthy", self._is_healthy, timeout_seconds=300)
 
     def stop(self) -> None:
         """Stop what was started, and nothing else."""
@@ -158,7 +158,7 @@ class Standalone:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr
@@ -166,7 +166,7 @@ class Standalone:
 
     def wait_for_dag(self, dag_id: str) -> None:
         """Wait until a DAG was parsed, and let it run."""
-        wait_for(f"the DAG {dag_id}", lambda: dag_id in self._list_dags(), timeout_seconds=90)
+        wait_for(f"the DAG {dag_id}", lambda: dag_id in self._list_dags(), timeout_seconds=180)
         self.api("PATCH", f"/dags/{dag_id}", {"is_paused": False})
 
     def _list_dags(self) -> list[str]:
