@@ -10,6 +10,7 @@ from airflow_provider_runtime.core.planning.check.checks import list_check_names
 from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
 from airflow_provider_runtime.core.runs.lock_marks import leave_lock_marks, make_mark
 from airflow_provider_runtime.core.suggest import suggest
+from airflow_provider_runtime.hooks.credentials import read_properties
 from airflow_provider_runtime.hooks.runtime import RuntimeHook
 
 _DONE: dict[PeriodStatus, str] = {"open": "reopened", "closed": "closed", "locked": "locked"}
@@ -24,7 +25,8 @@ def set_status(dag_id: str, period: str, status: PeriodStatus, reason: str, who:
     with open_registry(known.dag.runtime_conn_id) as registry:
         update = registry.set_period_status(project.calendar, period, status, who=who, reason=reason)
         if status == "locked":
-            unmarked = leave_lock_marks(registry, snapshots, project.calendar, period, make_mark(who, reason))
+            mark = make_mark(who, reason)
+            unmarked = leave_lock_marks(registry, snapshots, project.calendar, period, mark, read_properties)
     stopped = f"; {len(update.revoked)} runs under way publish nothing" if update.revoked else ""
     unseen = f"; the runs of other registries do not see it at {', '.join(unmarked)}" if unmarked else ""
     return f"{period} is {_DONE[status]}{stopped}{unseen}"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from airflow_provider_runtime.cli.credentials import read_properties
 from airflow_provider_runtime.cli.options import (
     catalog_option,
     format_option,
@@ -109,9 +110,10 @@ def _change(
         click.echo(f"revoked: run {run.run_id} of {run.project_name} will publish nothing", err=True)
     if status == "locked":
         mark = make_mark(find_user(), reason)
-        unmarked = leave_lock_marks(registry, snapshots, index.calendar_id, found.identifier, mark)
-        for place in () if quiet else unmarked:
-            click.echo(f"the runs of other registries do not see the lock at {place}", err=True)
+        place = (index.calendar_id, found.identifier)
+        unmarked = leave_lock_marks(registry, snapshots, *place, mark, read_properties)
+        for unseen in () if quiet else unmarked:
+            click.echo(f"the runs of other registries do not see the lock at {unseen}", err=True)
 
 
 def _check_reopening(registry: Registry, index: PeriodIndex, period: Period) -> None:

@@ -63,6 +63,14 @@ class Attempt:
         return hashlib.sha256(f"{self.project_id}\0{self.period}".encode()).hexdigest()[:16]
 
 
+def make_locked_error(attempt: Attempt, period: str, mark: LockMark) -> JobError:
+    """Return the error of an attempt whose period, or one that it lies in, has the mark of a lock at a destination."""
+    inside = "" if period == attempt.period else f" lies in {period}, which"
+    message = f"period {attempt.period}{inside} was locked by {mark.who}: {mark.reason}"
+    hint = f"the lock left its mark at the destination{f' on {mark.at}' if mark.at else ''}: it is final"
+    return JobError("PERIOD_002", message, hint=hint)
+
+
 def make_replaced_error(token: int, newer: int | None = None, *, has_ended: bool = False) -> JobError:
     """Return the error of an attempt that a newer one has taken the place of."""
     is_ahead = newer is not None and newer > (time.time() + CLOCK_SECONDS) * 1000
@@ -135,10 +143,7 @@ class StagingArea:
         for period in (attempt.period, *attempt.enclosing_periods):
             if period in locked:
                 mark = LockMark.decode(self._storage.read_bytes(join_uri(folder, period), MOST_MARK_BYTES))
-                inside = "" if period == attempt.period else f" lies in {period}, which"
-                message = f"period {attempt.period}{inside} was locked by {mark.who}: {mark.reason}"
-                hint = f"the lock left its mark at the destination{f' on {mark.at}' if mark.at else ''}: it is final"
-                raise JobError("PERIOD_002", message, hint=hint)
+                raise make_locked_error(attempt, period, mark)
 
     def check_writers(self, *, overwrites: bool) -> None:
         """Raise OUTPUT_002 when another project has written what would be replaced."""

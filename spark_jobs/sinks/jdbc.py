@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Observation, functions
 
 from spark_jobs.contract.options import drop_options, merge_options
+from spark_jobs.contract.own_tables import EVERY
 from spark_jobs.contract.plan import Location
 from spark_jobs.errors import JobError
-from spark_jobs.sinks.attempts import make_replaced_error
+from spark_jobs.sinks.attempts import make_locked_error, make_replaced_error
 from spark_jobs.sinks.jdbc_target import JdbcTarget
 from spark_jobs.sinks.ledger import (
-    EVERY,
     KEY_CONDITION,
     LedgerKey,
     add_row,
+    find_lock,
     list_other_writers,
     lock_row,
     make_ledger,
@@ -68,6 +69,7 @@ class JdbcOutput:
             if token > target.attempt.token:
                 has_ended = read_published_token(target, database, self._key) == token
                 raise make_replaced_error(target.attempt.token, token, has_ended=has_ended)
+            self._check_period(database)
             self._check_writers(database)
             update_row(target, database, self._key, {"token": target.attempt.token, "nonce": target.attempt.nonce})
             # Listed while the row is locked, these are of older attempts: a newer one makes its table after its claim.
@@ -178,9 +180,16 @@ class JdbcOutput:
         token, nonce, digest = lock_row(target, database, self._key)
         if (token, nonce) != (target.attempt.token, target.attempt.nonce):
             raise make_replaced_error(target.attempt.token, token)
+        self._check_period(database)
         self._check_writers(database)
         self._replaced = tuple(sorted(read_brought(target, database).union(target.periods)))
         return digest
+
+    def _check_period(self, database: Database) -> None:
+        """Raise PERIOD_002 when a lock has left its mark here, whichever registry it was."""
+        found = find_lock(self._target, database)
+        if found is not None:
+            raise make_locked_error(self._target.attempt, *found)
 
     def _check_writers(self, database: Database) -> None:
         """Raise OUTPUT_002 when another project has written what would be replaced."""

@@ -4,6 +4,8 @@ A row for each table, project and period holds the newest attempt that asked for
 last. Whoever holds the row's lock decides alone. Older versions of this package kept a row for each `seq` of an output;
 all rows of a key are taken as one, so that an attempt of theirs is fenced off as well.
 
+A row for each period that was locked holds the lock's mark, so that the runs of other registries find it.
+
 A row for each other period whose rows an input has brought along, a day's in a month's run, names the run that wrote
 them last: when a later snapshot reads other periods, that run replaces them as well.
 """
@@ -12,15 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from spark_jobs.contract.own_tables import LEDGER
+from spark_jobs.contract.hidden_folder import LockMark
+from spark_jobs.contract.own_tables import EVERY, LEDGER, name_lock
 from spark_jobs.sinks.jdbc_target import JdbcTarget
 from spark_jobs.spark.databases import Database, DatabaseError
 
 LedgerKey = tuple[str, str, str]
 """Target, project, period."""
 
-EVERY = "*"
-"""Stands for all projects, and for all periods."""
 KEY_CONDITION = "target = ? AND project = ? AND period = ?"
 
 
@@ -79,6 +80,16 @@ def list_other_writers(target: JdbcTarget, database: Database, period: str | Non
     found = {(str(project), str(written)) for project, written in database.query(sql, target.name)}
     mine = {EVERY, target.attempt.project_id}
     return sorted(project for project, written in found if project not in mine and period in {None, written})
+
+
+def find_lock(target: JdbcTarget, database: Database) -> tuple[str, LockMark] | None:
+    """Return the run's period, or one that it lies in, with the mark that a lock has left here."""
+    attempt = target.attempt
+    periods = {name_lock(attempt.calendar, period): period for period in (attempt.period, *attempt.enclosing_periods)}
+    marks = ", ".join("?" for _ in periods)
+    sql = f"SELECT period, digest FROM {target.ledger} WHERE target = ? AND project = ? AND period IN ({marks})"
+    found = database.query(sql, target.name, EVERY, *periods)
+    return next(((periods[str(key)], LockMark.decode(str(mark).encode())) for key, mark in found), None)
 
 
 def read_brought(target: JdbcTarget, database: Database) -> set[str]:

@@ -11,6 +11,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from spark_jobs.contract.options import NO_FILE_LEFT_OUT, STRICT, VERIFIED, drop_options, get_option, merge_options
 from spark_jobs.sources.columns import TextFormats
 from spark_jobs.sources.folder_columns import MERGES_SCHEMAS, refuse_overridden, take_folder_values
+from spark_jobs.sources.json_halves import read_lines
 from spark_jobs.sources.parquet import read_parquet
 from spark_jobs.sources.raw_rows import MissingDataError, RawRows
 from spark_jobs.sources.seen_files import look_at_files
@@ -111,7 +112,9 @@ def _read_json(spark: SparkSession, location: Location, options: Mapping[str, st
         # Spark looks for the ends of lines by itself in UTF-8 only.
         settings = merge_options({"lineSep": "\n"}, settings)
     frame = spark.read.format("json").schema(schema).options(**settings).load(location.uri)
-    return RawRows(frame, location, is_text=True, formats=_read_formats(frame, options), options=settings)
+    lines = read_lines(spark, location.uri, options)
+    formats = _read_formats(frame, options)
+    return RawRows(frame, location, is_text=True, formats=formats, options=settings, json_lines=lines)
 
 
 def _read_formats(

@@ -15,6 +15,7 @@ from spark_jobs.errors import JobError, raise_sql
 from spark_jobs.rows.row_ids import POSITION, number_by_content
 from spark_jobs.sources.columns import Wanted, build_column
 from spark_jobs.sources.folder_columns import IN_BOTH
+from spark_jobs.sources.json_halves import refuse_halves
 from spark_jobs.sources.numbering import number_files
 from spark_jobs.sources.opening import SourceContext, open_locations, relax_older_slice
 from spark_jobs.sources.period_filter import build_period_filter
@@ -148,8 +149,8 @@ def _shape_rows(context: SourceContext, table: Table, wanted: tuple[Wanted, ...]
     if table.role != "input" and DELETED in frame.columns:
         deleted = read(Wanted(DELETED, SYSTEM_TYPES[DELETED]))
         frame = frame.where(f"{deleted} IS NULL OR NOT {deleted}")
-    columns = []
-    for column in relax_older_slice(wanted, rows):
+    columns, kept = [], relax_older_slice(wanted, rows)
+    for column in kept:
         value = read(column)
         if value is None:
             value = _fill_missing(context, table, rows.location, column)
@@ -157,8 +158,13 @@ def _shape_rows(context: SourceContext, table: Table, wanted: tuple[Wanted, ...]
     position = rows.position or "CAST(NULL AS bigint)"
     has_file = rows.location.kind in ("files", "table") and "_metadata" not in frame.columns and rows.files
     file = "_metadata.file_path" if has_file else "CAST(NULL AS string)"
-    beside = [f"{file} AS {quote_name(name)}" for name in _list_beside(context, table)]
-    return frame.selectExpr(*columns, f"{position} AS {quote_name(POSITION)}", *beside)
+    others = _list_beside(context, table)
+    beside = [f"{file} AS {quote_name(name)}" for name in others]
+    shaped = frame.selectExpr(*columns, f"{position} AS {quote_name(POSITION)}", *beside)
+    if rows.json_lines is not None and any(column.type == "string" for column in table.columns):
+        made = [Wanted(POSITION, "bigint"), *(Wanted(name, "string") for name in others)]
+        shaped = shaped.unionByName(refuse_halves(rows.json_lines, [*kept, *made], table.mark))
+    return shaped
 
 
 def _list_beside(context: SourceContext, table: Table) -> list[str]:

@@ -52,3 +52,5 @@ class RawRows:
     """The same as they were when the run began to read; None where that is unknown."""
     is_small: bool = False
     """That the rows are few for certain."""
+    json_lines: DataFrame | None = None
+    """Lines of JSON, of which those that hold what Spark would alter are refused."""

@@ -281,6 +281,28 @@ def test_a_record_that_cannot_be_read_is_an_error_of_the_data(
         run(spark, plan)
 
 
+@pytest.mark.parametrize(
+    "text", [r"\ud83d", r"\uDE00", r"a\ud83db", r"\ud83d\ud83d\ude00", r"\ude00\ud83d", r"\\\ud800", r"\ud83d\\ude00"]
+)
+@pytest.mark.parametrize("kept", ["id", "note", "amount"])
+def test_half_of_a_surrogate_pair_in_json_is_refused(spark: SparkSession, tmp_path: Path, text: str, kept: str) -> None:
+    path = write(tmp_path / "a.json", f'{{"id": "a", "amount": 1, "note": "{text}"}}\n{{"id": "b", "note": "x"}}\n')
+    columns = [("id", "string"), ("note", "string"), ("amount", "decimal(18,2)")]
+    plan = start(columns, files(path, "json")).output(kept)
+    with pytest.raises(JobError, match="half of a surrogate pair, which is not a character") as raised:
+        run(spark, plan)
+    assert raised.value.code == "DATA_003"
+    assert "a.json" in str(raised.value)
+
+
+def test_whole_surrogate_pairs_and_backslashes_in_json_are_read(spark: SparkSession, tmp_path: Path) -> None:
+    texts = [r"\ud83d\ude00", r"\uD83D\uDE00", r"\\ud83d", r"\\\\ude00", r"?", r"\u00e4"]
+    path = write(tmp_path / "a.json", "".join(f'{{"note": "{text}"}}\n' for text in texts))
+    plan = start([("note", "string")], files(path, "json")).output("note")
+    expected = ["😀", "😀", "\\ud83d", "\\\\ude00", "?", "ä"]
+    assert run(spark, plan).rows(10) == sorted((text,) for text in expected)
+
+
 def test_csv_row_ids_follow_the_content(spark: SparkSession, tmp_path: Path) -> None:
     lines = [f"{index % 50},x" for index in range(200)]
     write(tmp_path / "c" / "1.csv", "\n".join(["id,t", *lines]) + "\n")

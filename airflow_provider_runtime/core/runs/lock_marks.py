@@ -9,6 +9,8 @@ from pathlib import Path
 from airflow_provider_runtime.core.errors import RuntimeProviderError
 from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
 from airflow_provider_runtime.core.registry.ports import Registry
+from airflow_provider_runtime.core.runs.database_marks import mark_table
+from airflow_provider_runtime.core.tables.addresses import PropertyReader, read_env_properties
 from spark_jobs.contract.addresses import find_local_path
 from spark_jobs.contract.hidden_folder import LockMark, get_lock_uri
 from spark_jobs.contract.plan import Destination
@@ -16,9 +18,14 @@ from spark_jobs.contract.snapshot import Snapshot
 
 
 def leave_lock_marks(
-    registry: Registry, snapshots: RunSnapshots, calendar: str, period: str, mark: LockMark
+    registry: Registry,
+    snapshots: RunSnapshots,
+    calendar: str,
+    period: str,
+    mark: LockMark,
+    read_properties: PropertyReader = read_env_properties,
 ) -> list[str]:
-    """Mark every local table that runs of a period have written; return the destinations that have no mark."""
+    """Mark every table that runs of a period have written; return the destinations that have no mark."""
     unmarked = set()
     for run in registry.list_runs():
         if run.calendar != calendar or run.published_at is None:
@@ -31,7 +38,7 @@ def leave_lock_marks(
         if period not in {run.period, *snapshot.plan.settings.enclosing_periods}:
             continue
         for destination in _list_destinations(snapshot):
-            if not _mark(destination, calendar, period, mark):
+            if not _mark(destination, calendar, period, mark, read_properties):
                 unmarked.add(destination.display)
     return sorted(unmarked)
 
@@ -46,7 +53,11 @@ def _list_destinations(snapshot: Snapshot) -> Iterator[Destination]:
         yield output.destination
 
 
-def _mark(destination: Destination, calendar: str, period: str, mark: LockMark) -> bool:
+def _mark(
+    destination: Destination, calendar: str, period: str, mark: LockMark, read_properties: PropertyReader
+) -> bool:
+    if destination.kind == "jdbc":
+        return mark_table(destination, calendar, period, mark, read_properties)
     if destination.kind != "files":
         return False
     place = find_local_path(get_lock_uri(destination.uri, calendar, period))
