@@ -162,7 +162,10 @@ const Opened = ({ place, onChanged, onClose }: { place: Place; onChanged: () => 
   const top = useRef<HTMLDivElement>(null);
   const isThere = evidence.data !== null;
   // The matrix may fill the screen: what was opened below it is brought into view.
-  useEffect(() => top.current?.scrollIntoView({ block: "start" }), [isThere]);
+  useEffect(() => {
+    // It returns a promise in new browsers, which React would take for a clean-up.
+    void top.current?.scrollIntoView({ block: "start" });
+  }, [isThere]);
   return (
     <Box ref={top} mt={6} p={4} borderWidth="1px" borderRadius="md">
       <Flex justifyContent="flex-end">
