@@ -89,7 +89,9 @@ class _Pinner:
         if found is None:
             hint = "write the data first, or let the resolver's rule say `on_missing: empty`"
             raise DataError(Problem("DATA_001", f"no table {address.display}", hint, self._reading.place))
-        return locate_files(replace(location, credential_ref=None, options={}), found)
+        # The folder that all files of a version share may be another one in the next version.
+        table = location.table or location.uri
+        return locate_files(replace(location, table=table, credential_ref=None, options={}), found)
 
     def _find_pin(self, address: TableAddress, location: Location) -> PinnedTable | None:
         key = (address.catalog, address.name)
