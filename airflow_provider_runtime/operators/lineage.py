@@ -116,7 +116,11 @@ def _name_location(location: Location | Destination) -> Place:
         port = parts.port or DEFAULT_PORTS.get(scheme)
         host = f"{parts.hostname or ''}:{port}" if port else parts.hostname or ""
         return f"{scheme}://{host}", f"{parts.path.lstrip('/')}.{location.table}"
-    parts = urlsplit(unescape_pattern(location.uri or "memory:"))
+    if location.kind == "table" and location.format == "iceberg":
+        return "iceberg", str(location.table)
+    # Where the files of a version are may change with the next one; the folder of a Delta table stays.
+    folder = location.table if location.kind == "table" and location.table else location.uri
+    parts = urlsplit(unescape_pattern(folder or "memory:"))
     namespace = "file" if parts.scheme in {"", "file"} else f"{parts.scheme}://{parts.netloc}"
     return namespace, parts.path or "/"
 

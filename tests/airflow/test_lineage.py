@@ -20,7 +20,7 @@ from airflow_provider_runtime.operators.lineage import (
 from airflow_provider_runtime.operators.resolve import ResolveOperator
 from airflow_provider_runtime.operators.run_project import RunProjectOperator
 from spark_jobs.contract.checks import CheckResult
-from spark_jobs.contract.plan import Location, TableTrace
+from spark_jobs.contract.plan import Destination, Location, TableTrace
 from spark_jobs.contract.report import OutputReport, Report
 from tests.airflow.tasks import FakeSpark, FakeTask
 
@@ -101,6 +101,16 @@ def test_databases_are_named_as_openlineage_asks_for() -> None:
     assert _name_location(location) == ("postgres://db:5432", "books.finance.close")
     location = replace(location, options={"url": "jdbc:postgresql://db:6543/books"})
     assert _name_location(location) == ("postgres://db:6543", "books.finance.close")
+
+
+def test_tables_have_one_name_whatever_their_version_and_for_writer_and_reader() -> None:
+    folder, files = "file:///lake/ledger", "file:///lake/ledger/_period=2026-01"
+    written = Destination(kind="table", format="delta", uri=folder)
+    assert _name_location(Location(kind="table", format="delta", uri=files, table=folder)) == ("file", "/lake/ledger")
+    assert _name_location(written) == ("file", "/lake/ledger")
+    read = Location(kind="table", format="iceberg", uri="file:///w/f/ledger/data/x", table="finance.ledger")
+    written = Destination(kind="table", format="iceberg", uri="file:///w/f/ledger/data", table="finance.ledger")
+    assert _name_location(read) == _name_location(written) == ("iceberg", "finance.ledger")
 
 
 def test_event_of_a_run_is_emitted_as_openlineage_writes_it(
