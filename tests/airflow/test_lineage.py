@@ -105,11 +105,12 @@ def test_databases_are_named_as_openlineage_asks_for() -> None:
 
 def test_tables_have_one_name_whatever_their_version_and_for_writer_and_reader() -> None:
     folder, files = "file:///lake/ledger", "file:///lake/ledger/_period=2026-01"
-    written = Destination(kind="table", format="delta", uri=folder)
+    written = Destination(kind="table", format="delta", uri=folder, display="lake")
     assert _name_location(Location(kind="table", format="delta", uri=files, table=folder)) == ("file", "/lake/ledger")
     assert _name_location(written) == ("file", "/lake/ledger")
     read = Location(kind="table", format="iceberg", uri="file:///w/f/ledger/data/x", table="finance.ledger")
-    written = Destination(kind="table", format="iceberg", uri="file:///w/f/ledger/data", table="finance.ledger")
+    uri = "file:///w/f/ledger/data"
+    written = Destination(kind="table", format="iceberg", display="lake", uri=uri, table="finance.ledger")
     assert _name_location(read) == _name_location(written) == ("iceberg", "finance.ledger")
 
 
