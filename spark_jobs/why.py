@@ -20,7 +20,7 @@ from spark_jobs.contract.plan import (
 )
 from spark_jobs.contract.report import Report
 from spark_jobs.contract.sql import WORKING, quote_name, quote_text
-from spark_jobs.contract.system_columns import ASSIGNABLE_SYSTEM_COLUMNS, SYSTEM_TYPES
+from spark_jobs.contract.system_columns import SYSTEM_TYPES
 from spark_jobs.contract.why import (
     LOADED,
     Change,
@@ -247,9 +247,8 @@ class _Wanted:
             # Of equal rows any one may be there.
             self.key = self.compared = tuple(own)
         else:
-            # Rows of a join or a pairing may be equal in all but what an expression has put into a system column.
-            told = [name for name in names if name in own or name in ASSIGNABLE_SYSTEM_COLUMNS]
-            self.key = ("_row_id",) if "_row_id" in names else output.key or tuple(told or names)
+            # By all values: rows may be equal in all but a system column.
+            self.key = ("_row_id",) if "_row_id" in names else output.key or tuple(names)
             self.compared = tuple(names)
 
     @property
