@@ -370,7 +370,7 @@ def _stage_and_compare(books: Books, period: str = "2026-01") -> OutputCompariso
     return told
 
 
-def test_why_proves_rows_of_tables_published_and_staged(books: Books) -> None:
+def test_why_proves_rows_of_tables_by_the_version_that_their_run_has_committed(books: Books) -> None:
     books.ledger.publish(lines("2026-01", "1.00", "2.00"))
     books.define(double_into(books.destination()))
     books.run()
@@ -385,4 +385,4 @@ def test_why_proves_rows_of_tables_published_and_staged(books: Books) -> None:
     books.run()
     replaced = find_told_run(books.place.registry, "close", "2026-01", found.record.run_id)
     (row,) = ask(runner, replaced, snapshot, Question(row_id=row.row_id)).rows
-    assert [(proof.selected, proof.published, proof.equal) for proof in row.outputs] == [(True, False, False)]
+    assert [(proof.selected, proof.published, proof.equal) for proof in row.outputs] == [(True, True, True)]
