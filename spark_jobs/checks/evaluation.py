@@ -133,8 +133,9 @@ class Evaluation:
         self._begin()
 
     def wait(self) -> None:
-        """Wait until what was begun is read."""
+        """Wait until what was begun is read, before files without rows are removed: what follows is opened anew."""
         self._background.wait()
+        self._frames.clear()
 
     def finish(self, input_values: Mapping[str, Any]) -> tuple[CheckResult, ...]:
         """Read what is left and judge all checks.

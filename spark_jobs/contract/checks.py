@@ -102,6 +102,8 @@ class Override:
     who: str
     at: str
     reason: str
+    number: int = 1
+    """Which of the permissions for this check and period it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -158,6 +158,32 @@ def test_failing_rows_are_neither_kept_nor_shown_when_the_project_says_so(books:
     assert "example" not in result.problems[0].message
 
 
+def test_failing_rows_are_found_beside_files_without_rows(books: Books) -> None:
+    file = books.folder / "data" / "ledger" / "2026-01.csv"
+    file.unlink()
+    file.mkdir()
+    # One task for each file, of which the first, for the larger file, writes no row.
+    books.spark.conf.set("spark.sql.files.maxPartitionBytes", "1k")
+    (file / "a.csv").write_text("journal,currency,amount\n" + "J0,EUR,1.00\n" * 80)
+    (file / "b.csv").write_text("journal,currency,amount\nJ1,EUR,10.00\nJ1,USD,20.00\n")
+    books.define(
+        "{name: large, output: 20, rows: amount > 15, on_fail: warn}",
+        "{name: one row a journal, output: 20, unique: [journal]}",
+    )
+    catalog = books.folder / "catalog" / "books.yaml"
+    catalog.write_text(catalog.read_text().replace("name: Lines, type", 'name: Lines, selector: journal = "J1", type'))
+    result = books.run()
+    books.spark.conf.unset("spark.sql.files.maxPartitionBytes")
+    assert [problem.code for problem in result.problems] == ["CHECK_001"]
+    found = {name: get_check(result, name) for name in ("large", "one row a journal")}
+    assert {name: (check["status"], check["failing_rows"]) for name, check in found.items()} == {
+        "large": ("warned", 1),
+        "one row a journal": ("failed", 2),
+    }
+    for check in found.values():
+        assert books.spark.read.parquet(escape_pattern(check["failing_rows_uri"])).count() == check["failing_rows"]
+
+
 @pytest.mark.parametrize("format", ["csv", "json", "orc"])
 def test_outputs_of_every_format_are_checked_on_typed_rows(books: Books, format: str) -> None:
     books.define(
@@ -186,6 +212,20 @@ def test_override_lets_a_check_pass_until_it_is_withdrawn(books: Books) -> None:
     books.registry.withdraw_override("close", "2026-01", "positive", who="bob")
     again = books.run()
     assert (again.succeeded, get_check(again, "positive")["status"]) == (False, "failed")
+
+
+def test_check_that_was_one_of_another_form_is_no_baseline(books: Books) -> None:
+    books.define(
+        "{name: by currency, output: 20, group_by: [currency], value: SUM(amount), change: {to: 20%}}",
+        "{name: many, output: 20, rows: amount > -100}",
+    )
+    assert books.run("2026-01").succeeded
+    books.write("2026-02", RIGHT)
+    books.define(
+        "{name: by currency, output: 20, value: SUM(amount), change: {from: -20%, to: 20%}}",
+        "{name: many, output: 20, value: SUM(amount), change: {from: -20%, to: 20%}}",
+    )
+    assert [check["status"] for check in books.run("2026-02").report["checks"]] == ["no_baseline", "no_baseline"]
 
 
 def test_change_compares_with_what_was_published_before(books: Books) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -48,7 +48,7 @@ def begin(
         answered = {"staged" if run.status == "staged" else "published": run}
         return make_attempt(start, run.token, run.attempt, holder, lease_seconds, **answered)
     check_period(store, start)
-    check_overrides(store, start, start.overrides)
+    check_overrides(store, start)
     if problems := check_definitions(store, start.definitions):
         raise DefinitionError(problems)
     now = store.now_millis()
@@ -159,18 +159,21 @@ def check_period(store: Store, run: RunStart | Attempt) -> None:
             _check_status(run, period, record.status, f"by {record.who}: {record.reason}")
 
 
-def check_overrides(store: Store, run: RunStart, checks: Sequence[str]) -> None:
-    """Raise PLAN_001 when somebody has withdrawn the permission for one of these checks."""
-    latest = {item.check: item for item in store.list_overrides(run.project_id, run.period)}
+def check_overrides(store: Store, run: RunStart, checks: Collection[str] | None = None) -> None:
+    """Raise PLAN_001 when somebody has withdrawn a permission that the run rests on: of these checks, or of all.
+
+    One that was given since then holds for runs that are resolved from then on, and not for this one.
+    """
+    pinned = {(name, number) for name, number in run.overrides if checks is None or name in checks}
     problems = [
         Problem(
             "PLAN_001",
-            f"the override of check '{name}' for period {run.period} was withdrawn by {found.withdrawn_by}"
-            f" at {found.withdrawn_at:%Y-%m-%d %H:%M} UTC",
-            "resolve and run again: the check counts now",
+            f"the override of check '{item.check}' for period {run.period} was withdrawn by {item.withdrawn_by}"
+            f" at {item.withdrawn_at:%Y-%m-%d %H:%M} UTC",
+            "resolve and run again: what holds then counts",
         )
-        for name in checks
-        if (found := latest.get(name)) is not None and found.withdrawn_at is not None
+        for item in store.list_overrides(run.project_id, run.period)
+        if (item.check, item.number) in pinned and item.withdrawn_at is not None
     ]
     if problems:
         raise PlanError(problems)

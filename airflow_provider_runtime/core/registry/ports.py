@@ -42,8 +42,8 @@ class RunStart:
     """The coarser periods that it belongs to: closing or locking one of these closes or locks it too."""
     who: str = ""
     """Who asked for the run: the preparer of what it stages."""
-    overrides: tuple[str, ...] = ()
-    """The checks that the snapshot lets fail."""
+    overrides: tuple[tuple[str, int], ...] = ()
+    """The checks that the snapshot lets fail, each with the number of the permission."""
     basis: Mapping[str, Any] | None = None
     """What decides its rows beside definitions and data: the period's days, and where tables were found."""
     needs_approval: bool = False

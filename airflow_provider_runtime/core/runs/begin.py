@@ -52,7 +52,7 @@ def make_start(
         file_status=settings.file_status,
         enclosing_periods=settings.enclosing_periods,
         who=who,
-        overrides=tuple(override.check for override in snapshot.overrides),
+        overrides=tuple((override.check, override.number) for override in snapshot.overrides),
         basis=describe_basis(snapshot).to_document(),
         needs_approval=settings.publication.needs_approval,
     )

@@ -33,7 +33,9 @@ def test_connections_test_button_tells_of_a_good_and_of_a_bad_one(airflow: Stand
         "extra": json.dumps(extra),
     }
     good = airflow.api("POST", "/connections/test", connection)
-    assert good == {"status": True, "message": "registry, stores and catalog are usable"}
+    assert good["status"] is True
+    assert good["message"].startswith(f"registry and stores are usable; snapshots in {tmp_path.as_uri()}")
+    assert good["message"].endswith(f"; catalog {airflow.dags / 'catalog'}")
     bad = airflow.api("POST", "/connections/test", {**connection, "password": "postgresql://u:canary@127.0.0.1:1/db"})
     assert bad["status"] is False
     assert "INFRA_001" in bad["message"]

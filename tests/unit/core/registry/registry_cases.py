@@ -415,22 +415,33 @@ class RegistryCases:
 
     def test_run_whose_override_was_withdrawn_is_refused(self, registry: Registry) -> None:
         registry.add_override("p", "2026-01", "balanced", who="ann", reason="known gap")
-        begin(registry, make_start("a", overrides=("balanced",)))
+        begin(registry, make_start("a", overrides=(("balanced", 1),)))
         registry.withdraw_override("p", "2026-01", "balanced", who="ben")
         with pytest.raises(PlanError, match="override of check 'balanced' for period 2026-01 was withdrawn by ben"):
-            begin(registry, make_start("a", overrides=("balanced",)))
+            begin(registry, make_start("a", overrides=(("balanced", 1),)))
         registry.add_override("p", "2026-01", "balanced", who="cid", reason="a new gap")
-        begin(registry, make_start("a", overrides=("balanced",)))
+        with pytest.raises(PlanError, match="withdrawn by ben"):
+            begin(registry, make_start("a", overrides=(("balanced", 1),)))
+        begin(registry, make_start("a", overrides=(("balanced", 2),)))
 
     def test_staged_run_whose_override_was_withdrawn_is_not_published(self, registry: Registry) -> None:
         registry.add_override("p", "2026-01", "balanced", who="ann", reason="known gap")
         results = [{"name": "balanced", "status": "overridden"}, {"name": "total", "status": "passed"}]
-        registry.stage_attempt(begin(registry, make_start("a")), {"checks": results})
+        start = make_start("a", overrides=(("balanced", 1), ("total", 1)))
+        registry.add_override("p", "2026-01", "total", who="ann", reason="not needed")
+        registry.stage_attempt(begin(registry, start), {"checks": results})
+        registry.withdraw_override("p", "2026-01", "total", who="ben")
+        assert registry.begin_publication(start, holder=ELSEWHERE).staged is not None
+
+    def test_override_that_is_given_anew_does_not_publish_what_was_staged_before(self, registry: Registry) -> None:
+        start = make_start("a", overrides=(("balanced", 1),))
+        registry.add_override("p", "2026-01", "balanced", who="ann", reason="known gap")
+        report = {"checks": [{"name": "balanced", "status": "overridden"}]}
+        registry.stage_attempt(begin(registry, start), report)
         registry.withdraw_override("p", "2026-01", "balanced", who="ben")
-        with pytest.raises(PlanError, match="check 'balanced' for period 2026-01 was withdrawn by ben"):
-            registry.begin_publication(make_start("a"), holder=ELSEWHERE)
         registry.add_override("p", "2026-01", "balanced", who="cid", reason="a new gap")
-        assert registry.begin_publication(make_start("a"), holder=ELSEWHERE).staged is not None
+        with pytest.raises(PlanError, match="check 'balanced' for period 2026-01 was withdrawn by ben"):
+            registry.begin_publication(start, holder=ELSEWHERE)
 
     def test_approvals_are_kept_in_their_order(self, registry: Registry) -> None:
         wanted = Approval("run-a", "refused", "ann", "ben", real_user="svc", claimed_name="ben", host="h", comment="no")
