@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_provider_runtime.cli.local_run import LocalRunner
-from airflow_provider_runtime.core.errors import PeriodError, PlanError
+from airflow_provider_runtime.core.errors import LeaseError, PeriodError, PlanError, RuntimeProviderError
 from airflow_provider_runtime.core.runs.execution import Execution
 from tests.integration.crashes.books import JANUARY, REGISTERED, Books, sum_january
 from tests.integration.crashes.kills import end_group
@@ -115,6 +115,76 @@ def test_publication_of_a_staged_run_that_is_killed_is_completed_by_the_next(
     with patch.dict(os.environ, books.make_environment()):
         assert runner.publish(snapshot, uri).succeeded
     check_books(books, undisturbed[1], 1, [])
+
+
+def stage(books: Books, spark: SparkSession, keep_seconds: float = 60.0) -> LocalRunner:
+    """Stage January's first state, and return what publishes or discards it."""
+    books.write_ledger(JANUARY, 1)
+    runner = LocalRunner(books.registry, lambda: spark, lambda line: None, stage_only=True, keep_seconds=keep_seconds)
+    with patch.dict(os.environ, books.make_environment()):
+        assert runner.execute(*books.resolve(JANUARY, 1)).report["status"] == "staged"
+    return runner
+
+
+def test_discarded_rows_leave_nothing_behind_in_files_and_database(
+    books: Books, spark: SparkSession, undisturbed: dict[int, Rows]
+) -> None:
+    runner = stage(books, spark)
+    snapshot, uri = books.resolve(JANUARY, 1)
+    record = books.registry.find_run(snapshot.run_id)
+    assert record is not None
+    assert len(list_stage_tables(books)) == 1
+    books.registry.discard_staged(snapshot.run_id, who="ben", reason="wrong rates")
+    with patch.dict(os.environ, books.make_environment()):
+        runner.remove_staged(snapshot, record)
+        with pytest.raises(LeaseError, match=r"RUN_002.*wrong rates"):
+            runner.publish(snapshot, uri)
+    assert books.read_all() == undisturbed[2]
+    assert list_stage_tables(books) == []
+    hidden = [path for path in (books.folder / "lake").rglob("*.parquet") if ".runtime" in str(path)]
+    assert [path for path in hidden if "/staged" in str(path)] == []
+
+
+def test_rows_that_expired_are_refused_and_swept_by_the_next_run(
+    books: Books, spark: SparkSession, undisturbed: dict[int, Rows]
+) -> None:
+    runner = stage(books, spark, keep_seconds=-1.0)
+    with patch.dict(os.environ, books.make_environment()), pytest.raises(PlanError, match="was kept until"):
+        runner.publish(*books.resolve(JANUARY, 1))
+    assert books.read_all() == undisturbed[2]
+    books.run(JANUARY, 1, spark)
+    check_books(books, undisturbed[1], 1, [])
+
+
+def test_staged_run_that_was_overtaken_publishes_nothing(
+    books: Books, spark: SparkSession, undisturbed: dict[int, Rows]
+) -> None:
+    runner = stage(books, spark)
+    books.run(JANUARY, 2, spark)
+    with (
+        patch.dict(os.environ, books.make_environment()),
+        pytest.raises(RuntimeProviderError, match=r"PLAN_001|RUN_002"),
+    ):
+        runner.publish(*books.resolve(JANUARY, 1))
+    assert books.read_all() == undisturbed[2]
+    assert list_stage_tables(books) == []
+
+
+def test_staged_run_is_published_once_however_often_it_is_asked_for(
+    books: Books, spark: SparkSession, undisturbed: dict[int, Rows]
+) -> None:
+    runner = stage(books, spark)
+    for _ in range(2):
+        with patch.dict(os.environ, books.make_environment()):
+            assert runner.publish(*books.resolve(JANUARY, 1)).succeeded
+    check_books(books, undisturbed[1], 1, [])
+    assert len(books.registry.list_publications("fx", JANUARY)) == 2
+
+
+def list_stage_tables(books: Books) -> list[str]:
+    with books.connect() as connection:
+        found = connection.execute("SELECT tablename FROM pg_tables WHERE tablename LIKE 'rt_stage%'").fetchall()
+    return [str(name) for (name,) in found]
 
 
 @pytest.mark.parametrize("step", ["swap", pytest.param("commit", marks=LONG)])
