@@ -63,7 +63,7 @@ def main() -> None:
             for index, (kind, checks) in enumerate(kinds.items())
         }
         times: dict[str, list[float]] = {kind: [] for kind in kinds}
-        # The first rounds warm Spark up; whoever comes first in a round comes last in the next one.
+        # The first rounds warm Spark up. The order rotates, so that none is always first.
         for turn in range(WARM_UP + options.rounds):
             for kind in [*kinds][turn % len(kinds) :] + [*kinds][: turn % len(kinds)]:
                 snapshot = resolves[kind]()

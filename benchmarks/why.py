@@ -2,7 +2,7 @@
 
     python benchmarks/why.py [--work FOLDER] [--sizes 1e6 1e7]
 
-Every command is a process of its own, its start included. It prints the lines of a table.
+Every command runs in its own process, and its start counts. It prints the lines of a table.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class RegistryChoice:
 
 
 def require_catalog(catalog: Path) -> None:
-    """Raise CATALOG_001 when there is no such folder: a mistyped path makes no registry beside it."""
+    """Raise CATALOG_001 if the folder does not exist, so that a mistyped path does not create a registry."""
     from airflow_provider_runtime.core.catalog.files import check_folder
     from airflow_provider_runtime.core.errors import raise_problems
 

@@ -171,7 +171,7 @@ def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
 
 def _end(process: int, number: signal.Signals = signal.SIGTERM) -> None:
     try:
-        # It leads a group of its own.
+        # It is the leader of its process group.
         os.killpg(process, number)
     except ProcessLookupError:
         return

@@ -298,7 +298,7 @@ def _make_shared_arguments(project: ProjectOutline) -> dict[str, Any]:
 def _make_period_param(outline: CatalogOutline, project: ProjectOutline) -> Param:
     offered = list_offered_periods(outline, project)
     hint = "A partition key goes before it." if project.settings.schedule == UPSTREAM else ""
-    # Airflow shows the same fields for a backfill, whose runs have their periods: a section of its own is folded.
+    # Airflow shows the same fields for a backfill, which sets the period of each run: this section starts collapsed.
     schema: dict[str, Any] = {"type": ["null", "string"], "title": "Period", "section": PERIOD_SECTION}
     if offered:
         schema["examples"] = offered

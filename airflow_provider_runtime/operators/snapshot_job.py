@@ -231,7 +231,7 @@ class SnapshotJobOperator(SparkJobOperator):
 
 
 class SubmittedRun:
-    """The Spark job of an execution, submitted to a cluster or as a process of its own."""
+    """The Spark job of an execution, submitted to a cluster or run as a local process."""
 
     def __init__(self, operator: SnapshotJobOperator, context: Context) -> None:
         self._operator = operator

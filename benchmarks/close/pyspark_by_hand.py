@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import time
 
+from by_hand import make_row_id, start_spark
 from outcome import SUMS, print_outcome, read_options
 from pyspark.sql import DataFrame, SparkSession
 
 STAMP = "TIMESTAMP '2026-02-03 04:05:06'"
-MILLISECONDS = 1770091446000
 TYPES = {
     "_row_id": "string", "_source_dataset": "string", "_operation_seq": "int", "_deleted": "boolean",
     "_updated_at": "timestamp", "journal_id": "string", "line_number": "int", "posting_date": "date",
@@ -25,7 +25,7 @@ TYPES = {
 def main() -> None:
     """Run the pipeline once."""
     options = read_options()
-    spark = start()
+    spark = start_spark("close by hand")
     started = time.time()
     for table in ("transactions", "exchange_rates", "accounts", "budgets"):
         spark.read.parquet(f"{options.data}/{table}").createOrReplaceTempView(table)
@@ -41,31 +41,6 @@ def main() -> None:
     small[0].unionByName(small[1]).unionByName(small[2]).coalesce(1).write.mode("append").parquet(target)
     print_outcome("pyspark by hand", options, started, time.time(), SUMS["close"])
     spark.stop()
-
-
-def start() -> SparkSession:
-    """Start Spark with what suits two cores and one machine."""
-    settings = {
-        "spark.driver.memory": "8g",
-        "spark.ui.enabled": "false",
-        "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
-        "spark.sql.shuffle.partitions": "4",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.autoBroadcastJoinThreshold": "64m",
-        "spark.log.level": "ERROR",
-    }
-    builder = SparkSession.builder.master("local[2]").appName("close by hand")
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
-
-
-def make_row_id(seq: int) -> str:
-    """Return SQL for a UUID of version 7: the time, the operation, and the row's position."""
-    time_part = f"{MILLISECONDS:012x}"
-    position = "lpad(lower(hex(monotonically_increasing_id())), 15, '0')"
-    head = f"{time_part[:8]}-{time_part[8:]}-7{seq:03x}-8"
-    return f"concat('{head}', left({position}, 3), '-', right({position}, 12))"
 
 
 def fit(spark: SparkSession, sql: str) -> DataFrame:

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import time
 
+from by_hand import make_row_id, start_spark
 from outcome import SUMS, print_outcome, read_options
-from pyspark.sql import SparkSession
-
-STAMP = 1770091446000
 
 
 def main() -> None:
     """Run the pipeline once."""
     options = read_options()
-    spark = start()
+    spark = start_spark("statements by hand")
     started = time.time()
     for table in ("transactions", "exchange_rates", "accounts", "budgets", "lines", "tiers", "centers"):
         spark.read.parquet(f"{options.data}/{table}").createOrReplaceTempView(table)
@@ -33,23 +31,6 @@ def main() -> None:
         spark.sql(sql).coalesce(1).write.mode("overwrite").parquet(str(options.out / name))
     print_outcome("pyspark by hand", options, started, time.time(), SUMS["statements"])
     spark.stop()
-
-
-def start() -> SparkSession:
-    """Start Spark with what suits two cores and one machine."""
-    settings = {
-        "spark.driver.memory": "8g",
-        "spark.ui.enabled": "false",
-        "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
-        "spark.sql.shuffle.partitions": "4",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.autoBroadcastJoinThreshold": "64m",
-        "spark.log.level": "ERROR",
-    }
-    builder = SparkSession.builder.master("local[2]").appName("statements by hand")
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
 
 
 RATE = """(SELECT from_currency, rate FROM exchange_rates WHERE to_currency = '{target}' AND rate_type = '{kind}'
@@ -94,10 +75,8 @@ FROM (SELECT *, IF(currency = 'USD', 0.00, CAST(ABS(measure) * weight AS DECIMAL
   CASE WHEN timing = 'late' AND tier >= 5 THEN 'late' WHEN source_system = 'MANUAL' AND tier = 6 THEN 'manual, large'
     WHEN source_system = 'MANUAL' THEN 'manual' WHEN converted IS NULL THEN 'no rate' END AS review
   FROM measured)"""
-POSITION = "lpad(lower(hex(monotonically_increasing_id())), 15, '0')"
-HEAD = f"{STAMP:012x}"
 LINES = f"""
-SELECT concat('{HEAD[:8]}-{HEAD[8:]}-7000-8', left({POSITION}, 3), '-', right({POSITION}, 12)) AS _row_id, journal_id,
+SELECT {make_row_id(0)} AS _row_id, journal_id,
   line_number, posting_date, account_code, cost_center_code, currency, amount_local, amount_usd, amount_average,
   amount_eur, account_type, line, segment, tier, region, measure, fee, quota, timing, kind, net, tax, review, _period
 FROM detail"""

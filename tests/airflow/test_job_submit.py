@@ -38,6 +38,17 @@ def test_a_local_master_starts_the_quick_way(monkeypatch: pytest.MonkeyPatch, tm
     assert "-XX:+UseParallelGC" in build_environment(monkeypatch, "local[*]")["SPARK_SUBMIT_OPTS"]
 
 
+@pytest.mark.parametrize("is_small", [True, False])
+def test_only_a_small_job_is_left_to_the_quick_compiler(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_small: bool
+) -> None:
+    monkeypatch.setenv("AIRFLOW_RUNTIME_CACHE", str(tmp_path))
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps({"conn_type": "spark", "host": "local[*]"}))
+    hook = JobSubmitHook.adopt(SparkSubmitHook(conn_id="spark_default"), {}, is_small=is_small)
+    hook._build_spark_submit_command("job.py")
+    assert ("-XX:TieredStopAtLevel=1" in (hook._env or {})["SPARK_SUBMIT_OPTS"]) is is_small
+
+
 def test_a_cluster_gets_nothing_of_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AIRFLOW_RUNTIME_CACHE", str(tmp_path))
     found = build_environment(monkeypatch, "spark://master:7077")

@@ -24,7 +24,7 @@ _FIND_SCHEMA = (
 def mark_table(
     destination: Destination, calendar: str, period: str, mark: LockMark, read_properties: PropertyReader
 ) -> bool:
-    """Note a lock in the ledger beside a table; tell whether that was possible."""
+    """Record a lock in the ledger beside a table; return whether that was possible."""
     url = get_option(destination.options, "url") or ""
     if not url.startswith(SCHEME):
         return False

@@ -23,7 +23,7 @@ class TableBasis:
     places: str | None = None
     """Digest of locations with formats and options; None where nobody is asked for them."""
     days: tuple[str, ...] = ()
-    """The days of its own for which a bitemporal table is read, of all its uses."""
+    """The days for which a bitemporal table is read where a join says so with `as_of`, over all its uses."""
 
 
 @dataclass(frozen=True, slots=True)

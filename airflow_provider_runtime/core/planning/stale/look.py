@@ -109,7 +109,7 @@ class Look:
         met: set[str] = set()
 
         def place(project: ComparedProject) -> None:
-            # Projects may read each other, or themselves: whoever is met first comes last.
+            # Projects may read each other, or themselves: such a cycle is cut where it was entered.
             if project.id in met:
                 return
             met.add(project.id)
