@@ -82,8 +82,8 @@ of its own, in turns; medians. Row counts and exact sums of all runs were equal.
 does not look for duplicate matches."""
 
 WHY_TEXT = """\
-One row of the close pipeline, asked for with `airflow-runtime why`, beside the command that ran the pipeline; each in its
-own process, and its start counts. The total is one of four rows in ten."""
+One row of the close pipeline, asked for with `airflow-runtime why`, beside the command that ran the pipeline; each in
+its own process, and its start counts. The total is one of four rows in ten."""
 
 STATEMENTS_TEXT = """\
 50 operations: eight joins (bitemporal rates, an OR of two codes, a range), 30 updates by selector, two deletes, three
