@@ -28,7 +28,7 @@ test: setup      ## all tests but the long ones, fast ones first
 	@bash scripts/with_java bash scripts/test
 
 test-fast: setup ## unit tests
-	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not chaos" tests/unit
+	@$(BIN)/python -m pytest -q -n 2 tests/unit
 
 test-next: setup ## Airflow tests with the newest Airflow, pre-releases too
 	@bash scripts/with_java bash scripts/test_next_airflow

@@ -54,7 +54,7 @@ _CONNECTION_TYPE = {
         "snapshot_store": {
             "label": "Snapshot store",
             "description": "Folder or URI below which run snapshots and reports are kept. All fields may be empty: then"
-            " everything lies below AIRFLOW_HOME/.runtime. The button Test is enabled by the setting"
+            " everything is below AIRFLOW_HOME/.runtime. The button Test is enabled by the setting"
             " AIRFLOW__CORE__TEST_CONNECTION=Enabled of the API server.",
             "schema": _TEXT,
         },

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -107,15 +108,18 @@ def fill_registry(home: Path, runs: int) -> int:
     """Write runs as jobs would have left them: the last ones of each month published what is there to read."""
     from airflow_provider_runtime.core.planning.stale.files import Fingerprints
     from airflow_provider_runtime.core.registry import tables
+    from airflow_provider_runtime.core.registry.publications import count_checks, list_sources
     from airflow_provider_runtime.core.registry.sql import open_registry
-    from spark_jobs.contract.plan import Location
+    from spark_jobs.contract.tables import Location
 
     registry = open_registry(f"sqlite:///{home}/.runtime/registry.db")
     first = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp() * 1000)
     rows: list[dict[str, Any]] = []
     for month in MONTHS:
         place = Location(kind="files", format="csv", uri=f"file://{home}/dags/data/sales/{month}.csv")
-        report = json.dumps(make_report(Fingerprints().take((place,))))
+        made = make_report(Fingerprints().take((place,)))
+        report, sources = json.dumps(made), json.dumps(list_sources(made))
+        counts = json.dumps(count_checks(made))
         for project in range(PROJECTS):
             for run in range(runs):
                 number = len(rows)
@@ -138,13 +142,30 @@ def fill_registry(home: Path, runs: int) -> int:
                         "published_at": first + number * 100 + 50 if published else None,
                         "who": "ann",
                         "report": report,
+                        "sources": sources if published else None,
+                        "check_counts": counts,
                     }
                 )
+    publications = list_publications(rows)
     with registry._engine.begin() as connection:
-        for start in range(0, len(rows), 5000):
-            connection.execute(tables.runs.insert(), rows[start : start + 5000])
+        for table, found in ((tables.runs, rows), (tables.publications, publications)):
+            for start in range(0, len(found), 5000):
+                connection.execute(table.insert(), found[start : start + 5000])
     registry.close()
     return len(rows)
+
+
+def list_publications(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what the runs have published, numbered within each period."""
+    kept = ("project_id", "project_name", "period", "run_id", "snapshot_sha256", "token", "published_at", "report")
+    numbers: Counter[tuple[str, str]] = Counter()
+    found = []
+    for run in runs:
+        if run["published_at"] is not None:
+            place = (run["project_id"], run["period"])
+            numbers[place] += 1
+            found.append({"number": numbers[place], **{name: run[name] for name in kept}})
+    return found
 
 
 def make_report(fingerprint: str | None) -> dict[str, Any]:

@@ -10,28 +10,32 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+
+from data import write_data
 
 HERE = Path(__file__).parent
 REFERENCE = "pyspark_by_hand"
 IMPLEMENTATIONS = {"close": (REFERENCE, "engine", "duckdb_by_hand"), "statements": (REFERENCE, "engine")}
 TIME_LIMIT = 900
 PAGE = os.sysconf("SC_PAGE_SIZE") / 2**20
+TICK = os.sysconf("SC_CLK_TCK")
 Outcome = dict[str, Any]
 
 
 def compare(pipeline: str, work: Path, sizes: Iterable[str], repeats: int) -> list[str]:
     """Return the lines of a table of medians and ratios; what does not agree is an error."""
     lines = [
-        "| rows | implementation | start s | run s (min-max) | run ratio | whole s | whole ratio | peak MiB |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| rows | implementation | start s | run s (min-max) | run ratio | whole s | whole ratio "
+        "| processor s | processor ratio | peak MiB |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     names = IMPLEMENTATIONS[pipeline]
     for size in sizes:
         data = work / "data" / size
-        subprocess.run([sys.executable, str(HERE / "data.py"), "--rows", size, "--out", str(data)], check=True)
+        write_data(data, int(float(size)))
         found: dict[str, list[Outcome]] = {name: [] for name in names}
         for _ in range(repeats):
             for name in names:
@@ -41,11 +45,15 @@ def compare(pipeline: str, work: Path, sizes: Iterable[str], repeats: int) -> li
     return lines
 
 
-def run_once(pipeline: str, name: str, data: Path, out: Path) -> Outcome:
+def run_once(pipeline: str, name: str, data: Path, out: Path, compiler: str = "chosen") -> Outcome:
     """Run one implementation in a process of its own and return what it printed, with its wall time and memory."""
     shutil.rmtree(out, ignore_errors=True)
     hand_written = HERE / pipeline / f"{name}.py"
-    script = [str(hand_written)] if hand_written.exists() else [str(HERE / "engine.py"), "--pipeline", pipeline]
+    script = (
+        [str(hand_written)]
+        if hand_written.exists()
+        else [str(HERE / "engine.py"), "--pipeline", pipeline, "--compiler", compiler]
+    )
     begin = time.time()
     process = subprocess.Popen(
         [sys.executable, *script, "--data", str(data), "--out", str(out)],
@@ -54,40 +62,61 @@ def run_once(pipeline: str, name: str, data: Path, out: Path) -> Outcome:
         stderr=subprocess.PIPE,
         text=True,
     )
-    peak = [0.0]
-    watcher = threading.Thread(target=watch_memory, args=(process, peak), daemon=True)
-    watcher.start()
-    said, complaints = process.communicate(timeout=TIME_LIMIT)
+    with Family(process.pid) as family:
+        said, complaints = process.communicate(timeout=TIME_LIMIT)
     whole = time.time() - begin
     if process.returncode:
         raise SystemExit(f"{name} failed:\n{complaints[-3000:]}")
     outcome: Outcome = json.loads(next(line for line in said.splitlines() if line.startswith("{")))
     print(f"{name}: {outcome['rows']} rows, start {outcome['startup_s']}, run {outcome['run_s']}", file=sys.stderr)
-    return {**outcome, "whole_s": whole, "peak_mib": peak[0]}
+    return {**outcome, "whole_s": whole, "processor_s": family.processor, "peak_mib": family.peak_mib}
 
 
-def watch_memory(process: subprocess.Popen[str], peak: list[float]) -> None:
-    """Keep the largest memory of a process and all below it."""
-    while process.poll() is None:
-        peak[0] = max(peak[0], measure_memory(process.pid))
-        time.sleep(0.25)
+class Family:
+    """Looks at a process and all below it ten times a second: their largest memory, their time of the processor."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid, self.peak_mib = pid, 0.0
+        self.seconds: dict[int, float] = {}
+        self._ended = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._watcher.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._watcher.join()
+
+    @property
+    def processor(self) -> float:
+        """Seconds of the processor that all of them took, until the last look at each."""
+        return sum(self.seconds.values())
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.1):
+            self._look()
+
+    def _look(self) -> None:
+        """Note what the processes have and took until now."""
+        statistics_of = dict(read_processes())
+        members = {self.pid}
+        while more := {pid for pid, fields in statistics_of.items() if int(fields[1]) in members} - members:
+            members |= more
+        found = {pid: statistics_of[pid] for pid in members if pid in statistics_of}
+        self.peak_mib = max(self.peak_mib, sum(int(fields[21]) * PAGE for fields in found.values()))
+        for pid, fields in found.items():
+            self.seconds[pid] = (int(fields[11]) + int(fields[12])) / TICK
 
 
-def measure_memory(root: int) -> float:
-    """Return the resident MiB of a process and all below it."""
-    parents: dict[int, int] = {}
-    sizes: dict[int, float] = {}
+def read_processes() -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of every process and what follows its name in its `stat`."""
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
-            fields = path.read_text().rpartition(")")[2].split()
+            yield int(path.parent.name), path.read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        number = int(path.parent.name)
-        parents[number], sizes[number] = int(fields[1]), int(fields[21]) * PAGE
-    family = {root}
-    while more := {number for number, parent in parents.items() if parent in family} - family:
-        family |= more
-    return sum(sizes.get(number, 0.0) for number in family)
 
 
 def check_agreement(size: str, found: dict[str, list[Outcome]]) -> None:
@@ -112,9 +141,13 @@ def describe(size: str, name: str, found: dict[str, list[Outcome]]) -> str:
         return statistics.median(outcome[key] for outcome in found[of])
 
     runs = [outcome["run_s"] for outcome in found[name]]
-    run, whole = median(name, "run_s"), median(name, "whole_s")
+
+    def compared(key: str) -> str:
+        return f"{median(name, key):.2f} | {median(name, key) / median(REFERENCE, key):.2f}"
+
+    run = median(name, "run_s")
     return (
         f"| {size} | {name} | {median(name, 'startup_s'):.2f} | {run:.2f} ({min(runs):.2f}-{max(runs):.2f}) "
-        f"| {run / median(REFERENCE, 'run_s'):.2f} | {whole:.2f} | {whole / median(REFERENCE, 'whole_s'):.2f} "
+        f"| {run / median(REFERENCE, 'run_s'):.2f} | {compared('whole_s')} | {compared('processor_s')} "
         f"| {median(name, 'peak_mib'):.0f} |"
     )

@@ -70,10 +70,14 @@ SMALL_TABLES = {
 }
 
 
-def write_data(folder: Path, rows: int) -> None:
-    """Write all tables below a folder, unless they are there with that many rows."""
+def write_data(folder: Path, rows: int, budget_rows: int | None = None) -> None:
+    """Write all tables below a folder, unless they are there with that many rows.
+
+    Budgets have a row for every twenty of the ledger unless told otherwise.
+    """
+    budget_rows = budget_rows or max(1, rows // 20)
     stamp = folder / "made.json"
-    wanted = json.dumps({"rows": rows, "layout": 3})
+    wanted = json.dumps({"rows": rows, "budgets": budget_rows, "layout": 3})
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
         return
     connection = duckdb.connect()
@@ -84,7 +88,7 @@ def write_data(folder: Path, rows: int) -> None:
         sql = LEDGER.format(first=first, last=min(rows, first + step), **values)
         _copy(connection, sql, folder / "transactions" / f"part-{number:04d}.parquet")
     for table, sql in SMALL_TABLES.items():
-        _copy(connection, sql.format(rows=max(1, rows // 20), **values), folder / table / "part-0000.parquet")
+        _copy(connection, sql.format(rows=budget_rows, **values), folder / table / "part-0000.parquet")
     stamp.write_text(wanted, encoding="utf-8")
 
 

@@ -128,13 +128,13 @@ class Session:
         shutil.rmtree(self.folder / "out", ignore_errors=True)
         return best
 
-    def load(self, operations: Operations) -> Callable[[], Snapshot]:
-        """Return what resolves a project of these operations, its catalog loaded."""
+    def load(self, operations: Operations, name: str = "catalog") -> Callable[[], Snapshot]:
+        """Return what resolves a project of these operations, its catalog written to the folder `name` and loaded."""
         from airflow_provider_runtime.core.catalog.loader import load_catalog
         from airflow_provider_runtime.core.planning.snapshot.builder import build_snapshot
 
-        write_catalog(self.folder / "catalog", self.data, operations)
-        loaded = load_catalog(self.folder / "catalog")
+        write_catalog(self.folder / name, self.data, operations)
+        loaded = load_catalog(self.folder / name)
         return lambda: build_snapshot(loaded, "p", "2026-01")
 
 

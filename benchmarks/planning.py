@@ -25,7 +25,7 @@ from spark_jobs.sinks.memory import MemorySinks
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from spark_jobs.contract.plan import OutputOperation
+    from spark_jobs.contract.operations import OutputOperation
     from spark_jobs.sinks.protocol import StagedOutput
 
 FEW_ROWS = 1000

@@ -27,11 +27,12 @@ from airflow_provider_runtime.core.planning.stale.files import Fingerprints
 from airflow_provider_runtime.core.planning.stale.making import make_plan
 from airflow_provider_runtime.core.planning.stale.plan import Scope
 from airflow_provider_runtime.core.registry.ports import Publication, RunRecord, SliceWrite
+from airflow_provider_runtime.core.registry.publications import list_sources
 from airflow_provider_runtime.core.registry.slices import make_table_name, register_slice
 from airflow_provider_runtime.core.registry.sql import SqlRegistry, open_registry
 from airflow_provider_runtime.core.registry.store import Store
 from airflow_provider_runtime.core.runs.begin import make_start
-from spark_jobs.contract.plan import OutputOperation
+from spark_jobs.contract.operations import OutputOperation
 from spark_jobs.contract.snapshot import Snapshot
 
 PROJECTS, PERIODS = 200, 60
@@ -140,7 +141,8 @@ def tell(store: Store, snapshot: Snapshot, folder: Path) -> None:
                 register(store, run, operation, start.period, folder, finished)
         told = (run.project_id, run.project_name, run.period, 3 - age, run.run_id, run.snapshot_sha256, run.token)
         store.add_publication(Publication(*told, finished, report))
-        store.put_run(replace(run, status="succeeded", finished_at=finished, published_at=finished, report=report))
+        done = replace(run, status="succeeded", finished_at=finished, published_at=finished, report=report)
+        store.put_run(replace(done, sources=list_sources(report)))
 
 
 def make_report(snapshot: Snapshot) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""An Airflow of the demo's own: everything it writes lies in one folder of the checkout."""
+"""An Airflow of the demo's own: everything it writes is in one folder of the checkout."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from spark_jobs.errors import JobError
 from spark_jobs.redaction import hide
 
 _NAMES_SHOWN = frozenset({"user", "username", "login", "driver", "url", "schema", "port", "host"})
-# What stands in a URL behind a name that says so, and between a user and the host.
+# What follows, in a URL, a name that says so, and between a user and the host.
 _SECRETS_IN_URL = (
     re.compile(r"(?:password|passwd|passphrase|pwd|secret|token|key)\s*=\s*([^&;,)\s]+)", re.IGNORECASE),
     re.compile(r"//[^/:@?;\s]*:([^/?;\s]+)@"),
@@ -68,7 +68,7 @@ def _parse(ref: str, text: str) -> Credentials:
         message = f"credential {ref} is not valid UTF-8"
         raise JobError("CATALOG_004", message, hint="set it in UTF-8, without halves of surrogate pairs") from None
     except (ValueError, RecursionError):
-        message = f"credential {ref} begins like a JSON object and is none"
+        message = f"credential {ref} begins like a JSON object and is not one"
         raise JobError(
             "CATALOG_004", message, hint='write {"user": "…", "password": "…"} or the password alone'
         ) from None

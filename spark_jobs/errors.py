@@ -1,7 +1,7 @@
 """The job's errors: one exception, its exit codes, and the translation of what Spark throws.
 
 Compiled SQL carries comments like `/*@10:assignments[0].expression*/` inside whatever can fail on a value. Spark gives
-the failing fragment back, and so an overflow on a cluster is told at the line of YAML it comes from.
+the failing fragment back, and so an overflow on a cluster is reported at the line of YAML it comes from.
 """
 
 from __future__ import annotations
@@ -87,10 +87,6 @@ class JobError(Exception):
     def exit_code(self) -> int:
         """Exit status of a process that ends with this error."""
         return get_family(self.code).exit_status
-
-
-class TooManyMatchesError(Exception):
-    """A join found more than one match for a row; the executor looks for the row and says which."""
 
 
 def raise_sql(

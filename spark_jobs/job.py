@@ -1,6 +1,6 @@
 """Executes a snapshot, and publishes, compares or discards what an execution has staged.
 
-Whatever fails is told in the report.
+Every failure is in the report.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from spark_jobs.contract.report import STEPS, OperationReport, OutputReport, Rep
 from spark_jobs.contract.snapshot import Snapshot
 from spark_jobs.credentials import read_options
 from spark_jobs.errors import JobError, shorten
-from spark_jobs.progress import Progress, list_matches, make_observer, make_teller
+from spark_jobs.progress import Progress, list_matches, make_observer, make_progress
 from spark_jobs.report import make_error_reports
 from spark_jobs.rows.executor import ExecutionReport, execute
 from spark_jobs.sinks.publish import Publication
@@ -44,21 +44,21 @@ def run_snapshot(
     keep_until: int | None = None,
     compare: CompareRequest | None = None,
 ) -> Report:
-    """Execute a snapshot, check its outputs and publish them; whatever fails is told in the report.
+    """Execute a snapshot, check its outputs and publish them; every failure is in the report.
 
     Rows that fail a check are kept in the folder `failing_rows_uri`. `before_publish` is called when all operations and
     checks have succeeded; what it raises stops the publication. `earlier` is the report of an execution of the same
-    snapshot: in what this one differs is told, and with `verify` refused. With `keep_until`, milliseconds since 1970,
+    snapshot: differences are reported, and with `verify` refused. With `keep_until`, milliseconds since 1970,
     nothing is published: the rows stay staged until then. `compare` asks for what changes for readers.
     """
-    tell = make_teller(progress)
-    job = _Job(spark, snapshot, attempt, tell, Verification(earlier, tell, verify=verify))
+    say = make_progress(progress)
+    job = _Job(spark, snapshot, attempt, say, Verification(earlier, say, verify=verify))
     try:
         configure_session(spark)
         job.compute(failing_rows_uri, reads_staged=compare is not None)
         job.compare(compare)
         job.finish(keep_until, before_publish)
-    except Exception as failure:  # noqa: BLE001 - whatever fails is told in the report
+    except Exception as failure:  # noqa: BLE001 - every failure is in the report
         return job.fail(failure)
     finally:
         if is_jvm_alive(spark):
@@ -67,15 +67,15 @@ def run_snapshot(
 
 
 class _Job:
-    """One execution of a snapshot by this job; what it has done so far is what its report tells."""
+    """One execution of a snapshot by this job; its report says what it has done so far."""
 
     def __init__(
-        self, spark: SparkSession, snapshot: Snapshot, attempt: int, tell: Progress, verification: Verification
+        self, spark: SparkSession, snapshot: Snapshot, attempt: int, say: Progress, verification: Verification
     ) -> None:
         self._spark = spark
         self._snapshot = snapshot
         self._attempt = attempt
-        self._tell = tell
+        self._say = say
         self._verification = verification
         self._started = self._computed = time.monotonic()
         self._sinks: Publication | None = None
@@ -87,26 +87,26 @@ class _Job:
 
     def compute(self, failing_rows_uri: str | None, *, reads_staged: bool) -> None:
         """Execute the operations, stage the outputs and check them."""
-        snapshot, tell = self._snapshot, self._tell
+        snapshot, say = self._snapshot, self._say
         self._sinks = Publication(self._spark, snapshot, self._attempt, reads_staged=reads_staged)
-        tell(f"run {snapshot.run_id}: project {snapshot.project.name}, period {snapshot.period.identifier}")
+        say(f"run {snapshot.run_id}: project {snapshot.project.name}, period {snapshot.period.identifier}")
         executed = execute(
             self._spark,
             snapshot,
             self._sinks,
             credentials=read_options,
-            progress=make_observer(self._operations, tell),
+            progress=make_observer(self._operations, say),
             failing_rows_uri=failing_rows_uri,
             on_sources=self._verification.compare_sources,
         )
         self._computed = time.monotonic()
         self._executed, self._checks = executed, executed.checks
         for line in (*list_matches(executed.operations), *map(describe_result, executed.checks)):
-            tell(line)
+            say(line)
         raise_failures(snapshot.plan.checks, executed.checks)
 
     def compare(self, request: CompareRequest | None) -> None:
-        """Compare where somebody asks for it, or the project does and something would be replaced."""
+        """Compare if it was asked for, or if the project asks for it and something would be replaced."""
         assert self._sinks is not None
         if request is not None or self._snapshot.plan.settings.publication.compare:
             self._sinks.seal()
@@ -123,7 +123,7 @@ class _Job:
             self._outputs = self._sinks.keep_staged(keep_until, before_publish, compare_rows)
         for output in self._outputs:
             done = "published" if keep_until is None else "staged"
-            self._tell(f"{done} {output.rows} rows to {output.destination}")
+            self._say(f"{done} {output.rows} rows to {output.destination}")
 
     def make_report(self, status: Literal["succeeded", "staged"]) -> Report:
         """Return the report of an execution that has succeeded."""
@@ -156,7 +156,7 @@ class _Job:
         error = explain_failure(failure, self._snapshot, self._spark)
         if self._sinks is not None:
             self._sinks.abandon()
-        self._tell(f"failed: {error}")
+        self._say(f"failed: {error}")
         seconds = time.monotonic() - self._started
         return replace(
             make_failure(self._snapshot.sha256, self._attempt, error, self._snapshot, self._operations, seconds),
@@ -184,7 +184,7 @@ def publish_staged(
 
     Without a session where `needs_session` asks for none.
     """
-    tell = make_teller(progress)
+    say = make_progress(progress)
     started = time.monotonic()
     sinks: Publication | None = None
     try:
@@ -193,12 +193,12 @@ def publish_staged(
         sinks = take_up_staged(spark, snapshot, staged)
         outputs = sinks.publish_staged(staged.outputs, before_publish)
         for output in outputs:
-            tell(f"published {output.rows} rows to {output.destination}")
+            say(f"published {output.rows} rows to {output.destination}")
         timings = {**staged.timings, "publish_seconds": round(time.monotonic() - started, 3)}
         return replace(staged, status="succeeded", outputs=outputs, timings=timings)
-    except Exception as failure:  # noqa: BLE001 - whatever fails is told in the report
+    except Exception as failure:  # noqa: BLE001 - every failure is in the report
         error = explain_failure(failure, snapshot, spark)
-        tell(f"failed: {error}")
+        say(f"failed: {error}")
         seconds = time.monotonic() - started
         failed = make_failure(snapshot.sha256, staged.attempt, error, snapshot, staged.operations, seconds)
         return replace(failed, cut_short=sinks is not None and sinks.begun)
@@ -227,7 +227,7 @@ def take_up_staged(spark: SparkSession | None, snapshot: Snapshot, staged: Repor
     """Return the outputs that the attempt of a report has staged."""
     nonces = {output.staged.nonce for output in staged.outputs if output.staged is not None}
     if staged.status != "staged" or len(nonces) != 1 or not staged.is_of(snapshot.sha256, staged.attempt):
-        raise JobError("SNAPSHOT_001", "the report does not tell of rows that this snapshot has staged")
+        raise JobError("SNAPSHOT_001", "the report is not of rows that this snapshot has staged")
     return Publication(spark, snapshot, staged.attempt, nonces.pop())
 
 

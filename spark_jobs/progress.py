@@ -1,4 +1,4 @@
-"""What a run says while it goes on: one line for each step."""
+"""The progress of a run: one line for each step."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ Progress = Callable[[str], None]
 LONGEST_LINE = 2000
 
 
-def make_teller(progress: Progress | None) -> Progress:
+def make_progress(progress: Progress | None) -> Progress:
     """Return what takes lines of progress: the function that is given, else one that prints them."""
-    say = progress or print_line
+    show = progress or print_line
 
-    def tell(text: str) -> None:
+    def say(text: str) -> None:
         # What comes from data or names cannot make two lines of one.
-        say(shorten(text, LONGEST_LINE))
+        show(shorten(text, LONGEST_LINE))
 
-    return tell
+    return say
 
 
-def make_observer(operations: list[OperationReport], tell: Progress) -> Callable[[OperationReport], None]:
+def make_observer(operations: list[OperationReport], say: Progress) -> Callable[[OperationReport], None]:
     """Return what takes the report of each operation: it is kept, and a line is said."""
 
     def observe(done: OperationReport) -> None:
         operations.append(done)
         counted = "" if done.rows_affected is None else f", {done.rows_affected} rows"
         took = "computed when it is read" if done.computed_with is None else f"{done.seconds:.1f} s"
-        tell(f"operation {done.seq} {done.type} {done.name!r}{counted}, {took}")
+        say(f"operation {done.seq} {done.type} {done.name!r}{counted}, {took}")
 
     return observe
 

@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _needs_session(options: argparse.Namespace, snapshot: Snapshot) -> bool:
-    """Tell whether Spark has to start: not where files of this machine are renamed and nothing else."""
+    """Return whether Spark has to start: not where files of this machine are renamed and nothing else."""
     addresses = (options.publish, options.report)
     return options.publish is None or not all(map(is_local, filter(None, addresses))) or needs_session(snapshot)
 
@@ -96,7 +96,7 @@ def _add_published(snapshot: Snapshot, uri: str, spark: SparkSession | None) -> 
     try:
         return add_published(snapshot, json.loads(open_storage(uri, spark).read_bytes(uri, MAX_SNAPSHOT_BYTES)))
     except (OSError, ValueError) as failure:
-        message = f"what is published, which {uri} tells, cannot be read: {failure}"
+        message = f"what is published, as described in {uri}, cannot be read: {failure}"
         raise JobError("INFRA_001", message, hint="check the address; the file may have been removed") from failure
 
 
@@ -125,7 +125,7 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--compare",
         action="store_true",
-        help="tell in the report what would change for readers, whatever the project asks",
+        help="say in the report what would change for readers, whatever the project asks",
     )
     parser.add_argument(
         "--published", metavar="URI", help="where readers find the rows of tables that are replaced, to compare with"
@@ -154,7 +154,7 @@ def _start_session(snapshot: Snapshot | None) -> SparkSession:
 
 
 def _deliver(report: Report, uri: str | None, spark: SparkSession | None) -> int:
-    """Write the report, or print it when nobody said where to; a report that cannot be written fails the job."""
+    """Write the report, or print it when no place was given; a report that cannot be written fails the job."""
     if uri is None:
         sys.stdout.write(json.dumps(report.to_dict(), ensure_ascii=False) + "\n")
         return report.exit_code

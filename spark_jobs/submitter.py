@@ -1,6 +1,6 @@
 """The process that has submitted the job and keeps its lease, where it runs on the driver's machine.
 
-While it lives it stops a job whose attempt was revoked, as by the lock of a period. When it is gone nobody does.
+While it lives it stops a job whose attempt was revoked, as by the lock of a period. Once it has ended nothing does.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ SUBMITTER_VARIABLE = "RUNTIME_SUBMITTER"
 
 
 def describe_process(number: int) -> str | None:
-    """Return what tells a running process from a later one of the same number; None where that cannot be seen."""
+    """Return what distinguishes a running process from a later one with its number; None where that cannot be seen."""
     found = find_process(number)
     return None if found is None or found.has_ended or found.state == "T" else f"{number}:{found.start}"
 
@@ -27,5 +27,5 @@ def require_submitter() -> None:
         return
     number = described.partition(":")[0]
     if describe_process(int(number)) != described:
-        message = f"the process {number} that submitted this job has gone or stands still, so nothing is published"
+        message = f"the process {number} that submitted this job has ended or is suspended, so nothing is published"
         raise JobError("INFRA_001", message, hint="run it again")

@@ -17,15 +17,15 @@ from spark_jobs.errors import JobError, MarkedProblem
 class Verification:
     """In what a run differs from an earlier execution of its snapshot."""
 
-    def __init__(self, earlier: Report | None, tell: Callable[[str], None], *, verify: bool) -> None:
+    def __init__(self, earlier: Report | None, say: Callable[[str], None], *, verify: bool) -> None:
         self._earlier = earlier
-        self._tell = tell
+        self._say = say
         self._verify = verify
         self.sources: tuple[SourceReport, ...] = ()
         self.differences: list[str] = []
 
     def compare_sources(self, sources: tuple[SourceReport, ...]) -> None:
-        """Remember what is read, and tell in what it is not what was read."""
+        """Remember what is read, and report where it differs from what was read before."""
         self.sources = sources
         if self._earlier is None and self._verify:
             message = "there is no earlier execution of this snapshot that this one could be verified with"
@@ -41,7 +41,7 @@ class Verification:
     def _note(self, differences: tuple[str, ...]) -> None:
         self.differences += differences
         for difference in differences:
-            self._tell(f"differs: {difference}")
+            self._say(f"differs: {difference}")
         if differences and self._verify:
             hint = "resolve again if the new data are meant, or run without --verify"
             raise JobError.of([MarkedProblem("DATA_004", difference, hint) for difference in differences])

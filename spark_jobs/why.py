@@ -1,4 +1,4 @@
-"""Why rows are as they are: what a replay has noted, told step by step, with the proof against what is published."""
+"""Why rows are as they are: what a replay has noted, step by step, with the proof against what is published."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from spark_jobs.checks.values import read_value, spell_value, write_value
 from spark_jobs.contract.addresses import escape_pattern
-from spark_jobs.contract.options import VERIFIED
-from spark_jobs.contract.plan import (
+from spark_jobs.contract.operations import (
     AggregateOperation,
     AnyOperation,
     AppendOperation,
@@ -18,6 +17,7 @@ from spark_jobs.contract.plan import (
     OutputOperation,
     UpdateOperation,
 )
+from spark_jobs.contract.options import VERIFIED
 from spark_jobs.contract.report import Report
 from spark_jobs.contract.sql import WORKING, quote_name, quote_text
 from spark_jobs.contract.system_columns import SYSTEM_TYPES
@@ -36,7 +36,8 @@ from spark_jobs.contract.why import (
 )
 from spark_jobs.credentials import read_options
 from spark_jobs.job import explain_failure, take_up_staged
-from spark_jobs.rows.replay import Replay, TracedRow, TracedStep
+from spark_jobs.rows.replay import Replay
+from spark_jobs.rows.traces import TracedRow, TracedStep
 from spark_jobs.sinks.publish import Publication
 from spark_jobs.sources import report_sources
 from spark_jobs.spark.session import configure_session
@@ -45,8 +46,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from spark_jobs.contract.comparison import Values
-    from spark_jobs.contract.plan import Column
     from spark_jobs.contract.snapshot import Snapshot
+    from spark_jobs.contract.tables import Column
     from spark_jobs.sources import Credentials, LoadedTable
 
 ReadPublished = Callable[[int], "DataFrame | None"]
@@ -56,8 +57,8 @@ Groups = Mapping[tuple[int, tuple[tuple[str, str | None], ...]], Group]
 
 
 @dataclass(frozen=True, slots=True)
-class ToldRun:
-    """A run as its report tells it."""
+class ReportedRun:
+    """A run as its report describes it."""
 
     report: Report
     started_at: datetime
@@ -85,29 +86,29 @@ class ToldRun:
         return newer or [rows.location.shown_uri for rows in loaded.opened]
 
 
-def read_slices(spark: SparkSession, told: ToldRun, otherwise: ReadPublished) -> ReadPublished:
+def read_slices(spark: SparkSession, run: ReportedRun, otherwise: ReadPublished) -> ReadPublished:
     """Return how to read what a run has published; what has been replaced since may be kept as a slice."""
-    slices = {found.seq: found.slice for found in told.report.outputs if found.slice is not None}
+    slices = {found.seq: found.slice for found in run.report.outputs if found.slice is not None}
 
     def read(seq: int) -> DataFrame | None:
         kept = slices.get(seq)
-        if not told.is_replaced or kept is None:
+        if not run.is_replaced or kept is None:
             return otherwise(seq)
         return spark.read.options(**VERIFIED).parquet(escape_pattern(kept.uri))
 
     return read
 
 
-def explain_rows(spark: SparkSession, snapshot: Snapshot, told: ToldRun, request: WhyRequest) -> History:
+def explain_rows(spark: SparkSession, snapshot: Snapshot, run: ReportedRun, request: WhyRequest) -> History:
     """Return the histories of rows of a run that is published or staged."""
     configure_session(spark)
-    report = told.report
+    report = run.report
     try:
         if report.status == "staged":
             read: ReadPublished = take_up_staged(spark, snapshot, report).read_staged
         else:
-            read = read_slices(spark, told, Publication(spark, snapshot, report.attempt).read_published)
-        return replay_rows(spark, snapshot, request, read_options, read, told.list_changed_files)
+            read = read_slices(spark, run, Publication(spark, snapshot, report.attempt).read_published)
+        return replay_rows(spark, snapshot, request, read_options, read, run.list_changed_files)
     except Exception as failure:
         raise explain_failure(failure, snapshot, spark) from failure
 
@@ -126,15 +127,15 @@ def replay_rows(
     try:
         replay.open()
         rows, has_more = replay.trace(request)
-        told = _Teller(snapshot, request, replay, read_published).tell(rows)
-        return History(told, find_changes(replay.loaded_tables), has_more)
+        histories = _HistoryMaker(snapshot, request, replay, read_published).make(rows)
+        return History(histories, find_changes(replay.loaded_tables), has_more)
     except Exception as error:
         raise replay.explain(error) from error
     finally:
         replay.release()
 
 
-class _Teller:
+class _HistoryMaker:
     """Tells the histories of traced rows."""
 
     def __init__(self, snapshot: Snapshot, request: WhyRequest, replay: Replay, read_published: ReadPublished) -> None:
@@ -144,7 +145,7 @@ class _Teller:
         self._replay = replay
         self._read_published = read_published
 
-    def tell(self, rows: Sequence[TracedRow]) -> tuple[RowHistory, ...]:
+    def make(self, rows: Sequence[TracedRow]) -> tuple[RowHistory, ...]:
         """Return the rows' histories."""
         groups = self._find_groups(rows)
         outputs = [output for output in self._plan.outputs if self._request.output in (None, output.seq)]
@@ -183,7 +184,7 @@ class _Teller:
 
     def _list_steps(self, row: TracedRow, groups: Groups) -> Iterator[Step]:
         state: dict[str, str | None] = {}
-        yield self._tell_made(row, groups)
+        yield self._make_first_step(row, groups)
         state.update(row.made)
         for operation in self._plan.operations:
             if operation.seq <= row.origin or isinstance(operation, OutputOperation | AppendOperation):
@@ -193,7 +194,7 @@ class _Teller:
             state.update({change.column: change.after for change in changes})
             yield self._make_step(operation, noted, changes, self._get_group(operation, row, groups))
 
-    def _tell_made(self, row: TracedRow, groups: Groups) -> Step:
+    def _make_first_step(self, row: TracedRow, groups: Groups) -> Step:
         changes = tuple(Change(column, None, value) for column, value in row.made.items())
         for operation in self._plan.operations:
             if operation.seq == row.origin:
@@ -296,8 +297,8 @@ def _look_up(
     if not set(key) & {"_row_id", *output.key}:
         rows = rows.dropDuplicates(list(key)) if key else rows.limit(1)
     values = [f"{spell_value(f'`@w`.{quote_name(c.name)}', c.type)} AS {quote_name(c.name)}" for c in output.columns]
-    told = [_write_row(row, output.columns) for row in rows.alias(WORKING).selectExpr(*values).collect()]
-    return {tuple(row[name] for name in key): row for row in told}
+    texts = [_write_row(row, output.columns) for row in rows.alias(WORKING).selectExpr(*values).collect()]
+    return {tuple(row[name] for name in key): row for row in texts}
 
 
 def _write_row(row: Sequence[object], columns: Sequence[Column]) -> dict[str, str | None]:

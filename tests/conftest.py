@@ -3,43 +3,76 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
 
 from tests.integration.connect_server import QUICK_JAVA, connect_server
+from tests.integration.mariadb import MARIADB_DRIVER, mariadb_server
 from tests.integration.postgres import JDBC_DRIVER, postgres_server
 from tests.integration.spark_cluster import spark_cluster
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["connect_server", "postgres_server", "spark_cluster"]
+__all__ = ["connect_server", "mariadb_server", "postgres_server", "spark_cluster"]
 
 # How long an example takes says more about the machine than about what is tested.
 settings.register_profile("any machine", settings.default, deadline=None)
 settings.load_profile("any machine")
 
 
-SERVICES = {"airflow": "connect", "connect_server": "connect", "spark_cluster": "cluster"}
-"""Fixtures that are dear to start, and what the files that use them have in common: they run in one process."""
+SHARED = {
+    "tests/integration/airflow/": "airflow",
+    "tests/integration/test_spark_connect.py": "airflow",
+    "tests/integration/crashes/": "crashes",
+}
+"""Files by what is started once for all of them; every other file shares with itself alone."""
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of a file, and of a service, in one process; unit tests first, and then what takes longest."""
-    used = {
-        item.path: group
-        for item in items
-        for name, group in SERVICES.items()
-        if name in getattr(item, "fixturenames", ())
-    }
-    items.sort(key=lambda item: ("unit" not in item.path.parts, used.get(item.path) != "connect"))
-    if config.pluginmanager.hasplugin("xdist"):
-        for item in items:
-            item.add_marker(pytest.mark.xdist_group(used.get(item.path) or item.nodeid.partition("::")[0]))
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put unit tests first, and then what takes longest."""
+    items.sort(key=lambda item: ("unit" not in item.path.parts, find_group(item.nodeid) != "airflow"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each process whole files, and all files of a group to one process.
+
+    xdist's own groups (`--dist loadgroup`) are lost with pytest 9.2: each test goes to any process, and so every
+    service would be started in all of them.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class FileScheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return find_group(nodeid)
+
+    return FileScheduling(config, log)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print, beside the slowest tests, the files that take longest."""
+    most = config.getoption("durations")
+    if not most:
+        return
+    seconds = Counter[str]()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                seconds[report.nodeid.partition("::")[0]] += report.duration
+    terminalreporter.section(f"slowest {most} files")
+    for file, spent in seconds.most_common(most):
+        terminalreporter.write_line(f"{spent:.2f}s {file}")
+
+
+def find_group(nodeid: str) -> str:
+    """Return the group of a test, which is its file where it shares nothing with others."""
+    file = nodeid.partition("::")[0]
+    return next((group for start, group in SHARED.items() if file.startswith(start)), file)
 
 
 @pytest.fixture(scope="session")
@@ -62,7 +95,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
         .config("spark.local.dir", str(folder / "local"))
         .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.jars", str(JDBC_DRIVER) if JDBC_DRIVER.is_file() else "")
+        .config("spark.jars", ",".join(str(jar) for jar in (JDBC_DRIVER, MARIADB_DRIVER) if jar.is_file()))
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")

@@ -1,4 +1,4 @@
-"""Who may see and do what: always asked of Airflow's auth manager; what cannot be asked is refused."""
+"""Who may see and do what: always asked of Airflow's auth manager; what it cannot answer is refused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def may_edit(user: BaseUser, dag_id: str) -> bool:
 
 
 def require_read(dag_id: str, user: User) -> BaseUser:
-    """Let pass who may see the DAG that the path names."""
+    """Admit users who may see the DAG in the path."""
     if not _is_allowed(user, dag_id, "GET"):
         raise HTTPException(403, "not allowed to read this DAG")
     return user
@@ -40,7 +40,7 @@ def require_edit(
     origin: Annotated[str | None, Header()] = None,
     content_type: Annotated[str | None, Header()] = None,
 ) -> BaseUser:
-    """Let pass who may edit the DAG that the path names, with JSON that a page of this very server has sent."""
+    """Admit users who may edit the DAG in the path, with JSON that a page of this server has sent."""
     if not _is_allowed(user, dag_id, "GET") or not may_edit(user, dag_id):
         raise HTTPException(403, "not allowed to edit this DAG")
     if origin is None or origin not in _list_own_origins(request):

@@ -6,10 +6,9 @@ from airflow_provider_runtime.board.catalogs import open_registry
 from airflow_provider_runtime.board.projects import get_defined
 from airflow_provider_runtime.core.errors import DefinitionError, Problem
 from airflow_provider_runtime.core.model.period import PeriodStatus
-from airflow_provider_runtime.core.planning.check.checks import list_check_names
+from airflow_provider_runtime.core.planning.check.checks import find_override_problem
 from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
 from airflow_provider_runtime.core.runs.lock_marks import leave_lock_marks, make_mark
-from airflow_provider_runtime.core.suggest import suggest
 from airflow_provider_runtime.hooks.credentials import read_properties
 from airflow_provider_runtime.hooks.runtime import RuntimeHook
 
@@ -36,10 +35,9 @@ def override_check(dag_id: str, period: str, check: str, reason: str, who: str, 
     """Let a check fail for the runs of a period that are resolved from now on."""
     known = get_defined(dag_id, named)
     project = known.project
-    names = list_check_names(project)
-    if check not in names:
-        hint = suggest(check, names) or "see `checks`"
-        raise DefinitionError(Problem("CHECK_002", f"project '{project.name}' has no check '{check}'", hint))
+    problem = find_override_problem(project, check)
+    if problem is not None:
+        raise DefinitionError(problem)
     known.index.get_period(period, project.level)
     with open_registry(known.dag.runtime_conn_id) as registry:
         registry.add_override(project.id, period, check, who=who, reason=reason)

@@ -1,9 +1,10 @@
-"""The DAGs that run projects, told from their stored form: the API server parses no DAG file."""
+"""The DAGs that run projects, read from their stored form: the API server parses no DAG file."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -40,6 +41,8 @@ class ProjectDag:
     calendar: Calendar | None
     """Where the DAG runs by one of our timetables."""
     level: str | None
+    end_date: date | None = None
+    """Periods that begin later are not run by the DAG."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,12 @@ def list_failed_tasks(run: DagRun) -> list[str]:
     failed = (TaskInstance.dag_id == run.dag_id, TaskInstance.run_id == run.run_id, TaskInstance.state == "failed")
     with create_session() as session:
         return list(session.scalars(select(TaskInstance.task_id).where(*failed).order_by(TaskInstance.task_id)))
+
+
+def list_paused(dag_ids: Collection[str]) -> set[str]:
+    """Return those of the DAGs whose runs wait until somebody switches the DAG on."""
+    with create_session() as session:
+        return set(session.scalars(select(DagModel.dag_id).where(DagModel.is_paused))) & set(dag_ids)
 
 
 def list_project_dags(dag_ids: Collection[str]) -> list[ProjectDag]:
@@ -121,11 +130,14 @@ def find_dag_run(dag_id: str, run_id: str) -> DagRun | None:
 def _read_dag(dag_id: str, data: Mapping[str, Any]) -> Iterator[ProjectDag]:
     dag = data.get("dag") or {}
     calendar, level = _read_timetable(dag.get("timetable") or {})
+    end = dag.get("end_date")
     for task in dag.get("tasks") or ():
         fields = task.get("__var") or task
         module = str(fields.get("_task_module") or "")
         if fields.get("task_type") != _RESOLVE or not module.startswith(_PACKAGE):
             continue
+        # A mapped task keeps the arguments that its instances share separately.
+        fields = {**(fields.get("partial_kwargs") or {}), **fields}
         yield ProjectDag(
             dag_id=dag_id,
             project=str(fields.get("project") or ""),
@@ -134,6 +146,7 @@ def _read_dag(dag_id: str, data: Mapping[str, Any]) -> Iterator[ProjectDag]:
             tags=tuple(dag.get("tags") or ()),
             calendar=calendar,
             level=level,
+            end_date=datetime.fromtimestamp(end, UTC).date() if isinstance(end, int | float) else None,
         )
 
 

@@ -22,7 +22,7 @@ from spark_jobs.contract.plan import PublicationSettings
 def decide(
     dag_id: str, period: str, run_id: str, decision: Decision, comment: str, user: BaseUser, project: str | None = None
 ) -> dict[str, Any]:
-    """Keep a decision on what a run has staged; name the task of Airflow that waits for it, if one does."""
+    """Record a decision on what a run has staged; name the task of Airflow that waits for it, if one does."""
     known = get_defined(dag_id, project)
     snapshots = RunSnapshots(storage=RuntimeHook(known.dag.runtime_conn_id).storage)
     with open_registry(known.dag.runtime_conn_id) as registry:

@@ -11,9 +11,9 @@ from airflow.configuration import conf
 from fastapi import HTTPException
 
 from airflow_provider_runtime.board.catalogs import open_registry
-from airflow_provider_runtime.board.dags import find_dag_run, find_place, list_failed_tasks
-from airflow_provider_runtime.board.matrix import describe_deadline
+from airflow_provider_runtime.board.dags import find_dag_run, find_place, list_failed_tasks, list_paused
 from airflow_provider_runtime.board.projects import Defined, Known, get_defined, get_known, list_readable_projects
+from airflow_provider_runtime.core.evidence.deadline import find_due
 from airflow_provider_runtime.core.evidence.gather import Evidence, gather_evidence
 from airflow_provider_runtime.core.evidence.page import render_page
 from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
@@ -29,27 +29,20 @@ def make_evidence(
 ) -> Document:
     """Return the evidence of a DAG's project for a period."""
     known = get_known(dag_id, project)
-    evidence = _gather(known, period)
-    found = known.index.get_period(period, known.project.level)
-    visible = set(list_readable_projects(readable))
-    return {
-        **evidence.to_document(),
-        "dag_id": dag_id,
-        "deadline": describe_deadline(known.project, found, known.find_published(period)),
-        "downstream": [entry for entry in evidence.downstream if _is_visible(known, entry["project"], visible)],
-        "links": {
-            **_link(known, period, evidence.run.run_id if evidence.run is not None else None),
-            "latest": _link(known, period, evidence.latest.run.run_id if evidence.latest is not None else None),
-            "file": _make_address(known, period, "evidence.html"),
-        },
-        "may_edit": may_edit,
-    }
+    with open_registry(known.dag.runtime_conn_id) as registry:
+        evidence = _gather(registry, known, period, readable)
+        shown = evidence.run.run_id if evidence.run is not None else None
+        latest = evidence.latest.run.run_id if evidence.latest is not None else None
+        links = {**_link(registry, known, period, shown), "latest": _link(registry, known, period, latest)}
+    links["file"] = _make_address(known, period, "evidence.html")
+    of_dag = {"dag_id": dag_id, "is_paused": bool(list_paused([dag_id])), "may_edit": may_edit}
+    return {**evidence.to_document(), **of_dag, "links": links}
 
 
 def make_evidence_of_run(
     dag_id: str, run_id: str, project: str | None, readable: Collection[str], *, may_edit: bool
 ) -> Document:
-    """Return the evidence of the period that a DAG run was for, and how that DAG run stands."""
+    """Return the evidence of the period that a DAG run was for, and the state of that DAG run."""
     run = find_dag_run(dag_id, run_id)
     if run is None:
         raise HTTPException(404, "this DAG has no such run")
@@ -65,10 +58,8 @@ def make_evidence_of_run(
 def make_evidence_file(dag_id: str, period: str, project: str | None, readable: Collection[str]) -> str:
     """Return the evidence as one HTML file."""
     known = get_known(dag_id, project)
-    visible = set(list_readable_projects(readable))
-    evidence = _gather(known, period)
-    shown = [entry for entry in evidence.downstream if _is_visible(known, entry["project"], visible)]
-    return render_page(replace(evidence, downstream=shown))
+    with open_registry(known.dag.runtime_conn_id) as registry:
+        return render_page(_gather(registry, known, period, readable))
 
 
 def read_snapshot(dag_id: str, period: str, project: str | None, run_id: str) -> bytes:
@@ -93,20 +84,22 @@ def read_report(dag_id: str, period: str, project: str | None, run_id: str) -> D
 
 
 def get_run(registry: Registry, known: Defined, period: str, run_id: str) -> RunRecord:
-    """Return a run of this very project and period: others may be none of this user's business."""
+    """Return a run of this project and period: the user may not be allowed to see others."""
     run = registry.find_run(run_id)
     if run is None or (run.project_id, run.period) != (known.project.id, period):
         raise HTTPException(404, "the project has no such run for this period")
     return run
 
 
-def _gather(known: Known, period: str) -> Evidence:
-    project = known.project
-    known.index.get_period(period, project.level)
-    with open_registry(known.dag.runtime_conn_id) as registry:
-        work = Work(project.name, period)
-        snapshots = _open_snapshots(known)
-        return gather_evidence(registry, known.sight.plan, work, project.calendar, project.level, snapshots)
+def _gather(registry: Registry, known: Known, period: str, readable: Collection[str]) -> Evidence:
+    """Return the evidence; of what depends on the period, as much as somebody may see."""
+    project, plan = known.project, known.sight.plan
+    due = find_due(project, known.index.get_period(period, project.level))
+    work = Work(project.name, period)
+    evidence = gather_evidence(registry, plan, work, project.calendar, project.level, _open_snapshots(known), due)
+    visible = set(list_readable_projects(readable))
+    shown = [entry for entry in evidence.downstream if _is_visible(known, entry["project"], visible)]
+    return replace(evidence, downstream=shown)
 
 
 def _open_snapshots(known: Defined) -> RunSnapshots:
@@ -125,15 +118,14 @@ def _leave_samples_out(value: Any) -> Any:
     return [_leave_samples_out(item) for item in value] if isinstance(value, list) else value
 
 
-def _link(known: Known, period: str, run_id: str | None) -> Document:
+def _link(registry: Registry, known: Known, period: str, run_id: str | None) -> Document:
     """Return links to a run's snapshot and report, and to the DAG run that asked for it."""
-    links = dict.fromkeys(("dag_run", "log", "snapshot", "report"))
+    links: Document = dict.fromkeys(("dag_run", "log", "snapshot", "report"))
     if run_id is None:
         return links
     links["snapshot"] = _make_address(known, period, "snapshot.json", run_id=run_id)
     links["report"] = _make_address(known, period, "report.json", run_id=run_id)
-    with open_registry(known.dag.runtime_conn_id) as registry:
-        place = find_place(get_run(registry, known, period, run_id))
+    place = find_place(get_run(registry, known, period, run_id))
     if place is not None:
         links["dag_run"] = _make_page(place.dag_id, place.run_id)
         links["log"] = f"{links['dag_run']}/tasks/{quote(place.task_id, safe='')}"

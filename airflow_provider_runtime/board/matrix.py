@@ -7,16 +7,14 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
+from airflow_provider_runtime.board.dags import list_paused
 from airflow_provider_runtime.board.projects import Known, find_projects
 from airflow_provider_runtime.core.calendar.run_period import find_strictest
-from airflow_provider_runtime.core.model.duration import parse_duration
+from airflow_provider_runtime.core.evidence.deadline import find_due
 from airflow_provider_runtime.core.model.period import Period
-from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.stale.plan import Entry
 from airflow_provider_runtime.core.registry.ports import RunRecord
-from airflow_provider_runtime.timetables.calendar_codec import compute_period_end
 
 ALL = "all"
 _COUNTED = ("passed", "failed", "warned", "overridden")
@@ -42,6 +40,7 @@ def make_board(dag_ids: Collection[str], wanted: Filter, may_edit: Callable[[str
     year = wanted.year if wanted.year in (*years, ALL) else (years[-1] if years else ALL)
     chosen = [known for known in same if wanted.tag in (None, "", *known.dag.tags)]
     columns = _Columns(_find_finest(chosen))
+    paused = list_paused({known.dag.dag_id for known in chosen})
     rows = []
     for known in chosen:
         cells = {}
@@ -49,7 +48,8 @@ def make_board(dag_ids: Collection[str], wanted: Filter, may_edit: Callable[[str
             if year in (ALL, str(period.start_date.year)):
                 columns.add(known, period)
                 cells[period.identifier] = _make_cell(known, period, entry)
-        rows.append({**_describe_project(known), "may_edit": may_edit(known.dag.dag_id), "cells": cells})
+        of_dag = {"may_edit": may_edit(known.dag.dag_id), "is_paused": known.dag.dag_id in paused}
+        rows.append({**_describe_project(known), **of_dag, "cells": cells})
     return {
         "projects": rows,
         "periods": columns.list_periods(columns.level),
@@ -72,7 +72,7 @@ class _Columns:
     found: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
 
     def add(self, known: Known, period: Period) -> None:
-        """Add a period, and the columns that lie in it."""
+        """Add a period, and the columns that are part of it."""
         level = self.found.setdefault(period.level, {})
         if period.identifier in level:
             return
@@ -84,14 +84,6 @@ class _Columns:
     def list_periods(self, level: str) -> list[dict[str, Any]]:
         """Return the periods of a level in their order."""
         return sorted(self.found.get(level, {}).values(), key=lambda period: str(period["start_date"]))
-
-
-def describe_deadline(project: Project, period: Period, published: RunRecord | None) -> dict[str, Any] | None:
-    """Return when a period is due, and whether its first publication missed that or is missing after it."""
-    due = _find_due(project, period)
-    if due is None:
-        return None
-    return {"due": _write(due), "is_late": published is None and due < datetime.now(UTC)}
 
 
 def _list_choices(groups: Counter[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -147,7 +139,7 @@ def _describe_period(known: Known, period: Period) -> dict[str, Any]:
 def _make_cell(known: Known, period: Period, entry: Entry) -> dict[str, Any]:
     latest = known.find_latest(period.identifier)
     published = known.find_published(period.identifier)
-    due = _find_due(known.project, period) if published is None else None
+    due = find_due(known.project, period) if published is None else None
     return {
         "state": entry.state,
         "late_since": due.date().isoformat() if due is not None and due < datetime.now(UTC) else None,
@@ -159,20 +151,9 @@ def _make_cell(known: Known, period: Period, entry: Entry) -> dict[str, Any]:
 
 
 def _count_checks(run: RunRecord | None) -> dict[str, int] | None:
-    checks = (run.report or {}).get("checks") if run is not None else None
-    if not checks:
+    if run is None or not run.check_counts:
         return None
-    counts = Counter(str(check.get("status")) for check in checks)
-    return {status: counts[status] for status in _COUNTED}
-
-
-def _find_due(project: Project, period: Period) -> datetime | None:
-    """Return until when a period shall be published."""
-    settings = project.airflow
-    allowed = settings.deadline.after_period_end if settings is not None and settings.deadline is not None else None
-    if settings is None or allowed is None:
-        return None
-    return (compute_period_end(period, ZoneInfo(settings.timezone or "UTC")) + parse_duration(allowed)).astimezone(UTC)
+    return {status: run.check_counts.get(status, 0) for status in _COUNTED}
 
 
 def _write(moment: datetime) -> str:

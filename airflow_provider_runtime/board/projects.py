@@ -39,7 +39,7 @@ FILES_SECONDS = 15.0
 
 @dataclass(frozen=True)
 class Sight:
-    """A catalog and a registry at one moment."""
+    """The state of a catalog and a registry."""
 
     plan: Plan
     past: PastRuns
@@ -81,13 +81,13 @@ class Defined:
 
 @dataclass(frozen=True)
 class Known(Defined):
-    """A DAG's project, with all that it stands among."""
+    """A DAG's project, with the state of its catalog and registry."""
 
     sight: Sight
 
     @cached_property
     def entries(self) -> Sequence[tuple[Period, Entry]]:
-        """The project's periods that are due or were run, with their states, in their order."""
+        """The project's periods that are due in this DAG or were run, with their states, in their order."""
         known = self.sight.ordered
         if self.project.name not in known:
             found = (
@@ -96,7 +96,10 @@ class Known(Defined):
             )
             placed = [(period, entry) for period, entry in found if period is not None]
             known[self.project.name] = sorted(placed, key=lambda item: item[0].start_date)
-        return known[self.project.name]
+        end = self.dag.end_date
+        if end is None:
+            return known[self.project.name]
+        return [item for item in known[self.project.name] if item[1].state != "missing" or item[0].start_date <= end]
 
     def find_latest(self, period: str) -> RunRecord | None:
         """Find the latest run of a period."""
@@ -109,7 +112,7 @@ class Known(Defined):
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A DAG's project of which nothing can be told, and why."""
+    """A DAG's project of which nothing is known, and why."""
 
     dag_id: str
     project: str
@@ -118,7 +121,7 @@ class Unreadable:
 
 @dataclass
 class Found:
-    """What is known of DAGs' projects, and of which nothing is."""
+    """The projects of DAGs: those that could be read, and those that could not."""
 
     known: list[Known] = field(default_factory=list)
     unreadable: list[Unreadable] = field(default_factory=list)
@@ -145,7 +148,7 @@ def find_projects(dag_ids: Collection[str]) -> Found:
 
 
 def get_defined(dag_id: str, project: str | None = None) -> Defined:
-    """Return a DAG's project, the first where none is named; else say why nothing can be told of it."""
+    """Return a DAG's project, the first where none is named; else say why nothing is known of it."""
     unreadable: list[Unreadable] = []
     for (root, _), dags in _group(list_project_dags([dag_id])):
         for found in _find_defined(root, dags, unreadable):
@@ -178,7 +181,7 @@ def _get_place(dag: ProjectDag) -> tuple[str, str]:
     try:
         return str(RuntimeHook(dag.runtime_conn_id).resolve_catalog_path(dag.catalog)), dag.runtime_conn_id
     except RuntimeProviderError:
-        # What is wrong with the connection is told when the registry is opened.
+        # What is wrong with the connection is reported when the registry is opened.
         return dag.catalog or "", dag.runtime_conn_id
 
 
@@ -193,7 +196,7 @@ def _find_defined(root: str, dags: Sequence[ProjectDag], unreadable: list[Unread
             unreadable.append(Unreadable(dag.dag_id, dag.project, reason))
         elif definition is None:
             problems = explain_missing(loaded.catalog, loaded, dag.project)
-            unreadable.append(Unreadable(dag.dag_id, dag.project, "\n".join(map(_tell, problems[:MOST_PROBLEMS]))))
+            unreadable.append(Unreadable(dag.dag_id, dag.project, "\n".join(map(_describe, problems[:MOST_PROBLEMS]))))
         else:
             found.append(Defined(dag, definition, loaded))
     return found
@@ -211,7 +214,7 @@ class _Look:
     single: dict[str, Sight | str] = field(default_factory=dict)
 
     def holds(self, loaded: LoadResult, runs: Sequence[RunRecord], statuses: Mapping[Any, PeriodRecord]) -> bool:
-        """Return whether nothing has moved since; of files that projects read, that is believed for some seconds."""
+        """Return whether nothing has changed since; projects' files are looked at again after some seconds."""
         same = len(runs) == len(self.runs) and all(map(is_, runs, self.runs))
         is_new = time.monotonic() - self.taken_at < FILES_SECONDS
         return is_new and same and loaded is self.loaded and statuses == self.statuses
@@ -226,7 +229,7 @@ def _take_sights(root: str, conn_id: str, defined: Sequence[Defined]) -> dict[st
     loaded = defined[0].loaded
     with open_registry(conn_id) as registry:
         known = _looks.get((root, conn_id))
-        runs = registry.list_last_runs(known.runs if known is not None else ())
+        runs = registry.list_last_runs(known.runs if known is not None else (), reports=False)
         statuses = {(record.calendar, record.period): record for record in registry.list_periods()}
         if known is None or not known.holds(loaded, runs, statuses):
             known = _looks[root, conn_id] = _Look(loaded, runs, statuses, time.monotonic())
@@ -265,10 +268,10 @@ def _try_single(look: _Look, registry: Registry, conn_id: str, name: str) -> Sig
 
 def describe(error: RuntimeProviderError) -> str:
     """Return what is wrong and what to do, a line for each mistake."""
-    return "\n".join(map(_tell, error.problems[:MOST_PROBLEMS]))
+    return "\n".join(map(_describe, error.problems[:MOST_PROBLEMS]))
 
 
-def _tell(problem: Problem) -> str:
+def _describe(problem: Problem) -> str:
     return f"{problem} ({problem.hint})" if problem.hint else str(problem)
 
 

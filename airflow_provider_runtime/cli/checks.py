@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,7 +23,9 @@ from airflow_provider_runtime.cli.tables import print_table
 from airflow_provider_runtime.core.errors import DefinitionError, Problem, raise_problems
 from airflow_provider_runtime.core.evidence.checks import PeriodChecks, list_last_checks
 from airflow_provider_runtime.core.registry.ports import Registry
-from airflow_provider_runtime.core.suggest import suggest
+
+if TYPE_CHECKING:
+    from airflow_provider_runtime.core.model.project import Project
 
 
 @click.command("checks")
@@ -32,7 +35,7 @@ from airflow_provider_runtime.core.suggest import suggest
 @period_option("Only this period.")
 @click.option("--override", metavar="NAME", help="Let this failing check pass, for runs resolved from now on.")
 @click.option("--withdraw", metavar="NAME", help="End that.")
-@click.option("--reason", metavar="TEXT", help="Why; asked for with --override.")
+@click.option("--reason", metavar="TEXT", help="Reason; required with --override.")
 @format_option("text", "json")
 def command(
     catalog: Path,
@@ -79,20 +82,21 @@ def command(
 def _find_project(registry: Registry, catalog: Path, reference: str, period: str, name: str) -> str:
     """Return the project's id, after finding that it has the check and that the period is one of its calendar."""
     run = next(iter(registry.list_runs(project=reference, period=period, limit=1)), None)
-    recorded = [str(entry.get("name")) for entry in (run.report or {}).get("checks") or ()] if run is not None else []
-    if run is not None and name in recorded:
+    results = (run.report or {}).get("checks") or () if run is not None else ()
+    if run is not None and any(entry.get("name") == name and entry.get("status") != "recorded" for entry in results):
         return run.project_id
-    project_id, names = _read_catalog(catalog, reference, period)
-    if name not in names:
-        hint = suggest(name, names) or "the project has no checks"
-        raise DefinitionError(Problem("CHECK_002", f"project '{reference}' has no check '{name}'", hint))
-    return project_id
+    from airflow_provider_runtime.core.planning.check.checks import find_override_problem
+
+    project = _read_catalog(catalog, reference, period)
+    problem = find_override_problem(project, name)
+    if problem is not None:
+        raise DefinitionError(problem)
+    return project.id
 
 
-def _read_catalog(catalog: Path, reference: str, period: str | None) -> tuple[str, Sequence[str]]:
-    """Return the project's id and the names of its checks, after finding that the period is one of its calendar."""
+def _read_catalog(catalog: Path, reference: str, period: str | None) -> Project:
+    """Return the project, after finding that the period is one of its calendar."""
     from airflow_provider_runtime.core.catalog.loader import load_catalog
-    from airflow_provider_runtime.core.planning.check.checks import list_check_names
     from airflow_provider_runtime.core.planning.check.validation import explain_missing
     from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods, get_run_period
 
@@ -103,12 +107,12 @@ def _read_catalog(catalog: Path, reference: str, period: str | None) -> tuple[st
         raise DefinitionError(Problem("PROJECT_001", f"project '{reference}' not found"))
     if period is not None:
         get_run_period(get_project_periods(loaded.catalog, definition), period, definition)
-    return definition.model.id, list_check_names(definition.model)
+    return definition.model
 
 
 def _withdraw(registry: Registry, catalog: Path, reference: str, period: str, name: str, reason: str) -> None:
     known = next(iter(registry.list_runs(project=reference, limit=1)), None)
-    project_id = known.project_id if known is not None else _read_catalog(catalog, reference, period)[0]
+    project_id = known.project_id if known is not None else _read_catalog(catalog, reference, period).id
     if registry.withdraw_override(project_id, period, name, who=find_user(), reason=reason) is None:
         held = [entry.check for entry in registry.list_overrides(project_id, period) if entry.withdrawn_at is None]
         hint = f"overridden are: {', '.join(held)}" if held else "no check of this period is overridden"

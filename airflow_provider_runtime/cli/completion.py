@@ -1,7 +1,8 @@
-"""What a shell offers for an unfinished word: projects, periods and runs. It never fails, and never makes anything."""
+"""What a shell offers for an unfinished word: projects, periods and runs. It never fails, and creates nothing."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, date, datetime
@@ -17,15 +18,18 @@ if TYPE_CHECKING:
     from airflow_provider_runtime.core.registry.ports import RunRecord
 
 MOST_RUNS = 50
+ONE_WORD = re.compile(r"[\w.,:@%+=/-]+")
 _EARLIER_YEARS = 2
 
 
 def complete_projects(context: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Offer the catalog's projects by name."""
+    """Offer the catalog's projects by name; by id where a shell would take the name for several words."""
     del param
     # Whatever is wrong here, a command says it better than a completion that prints over the line.
     with suppress(Exception):
-        return _match((found.model.name for found in _load(context).catalog.projects.values()), incomplete)
+        projects = [found.model for found in _load(context).catalog.projects.values()]
+        names = (found.name if ONE_WORD.fullmatch(found.name) else found.id for found in projects)
+        return _match(names, incomplete)
     return []
 
 

@@ -20,6 +20,8 @@ from airflow_provider_runtime.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from airflow_provider_runtime.cli.local_run import LocalRunner
     from airflow_provider_runtime.core.registry.ports import Registry
     from spark_jobs.compare.outputs import CompareRequest
@@ -65,9 +67,7 @@ def command(
     if (run_id is None) == (project is None or period is None) or (run_id and (project or period)):
         raise click.UsageError("give the id of a staged run, or --project and --period")
     from airflow_provider_runtime.cli.local_run import LocalRunner
-    from airflow_provider_runtime.cli.registries import choose_registry, require_catalog
     from airflow_provider_runtime.cli.sessions import print_progress, start_session
-    from airflow_provider_runtime.cli.staged_runs import open_staged_run
     from spark_jobs.compare.outputs import CompareRequest
 
     columns = None if key is None else tuple(name.strip() for name in key.split(",") if name.strip())
@@ -79,29 +79,54 @@ def command(
         return LocalRunner(opened, lambda: start_session(master, dict(conf)), print_progress)
 
     if run_id is not None:
-        with open_staged_run(run_id, registry, catalog) as found:
-            check_key(found.snapshot, request)
-            runner = make_runner(found.registry)
-            try:
-                comparison = runner.compare_staged(found.snapshot, found.record, request)
-            finally:
-                runner.stop()
-        title = f"{found.record.project_name}, {found.record.period}"
+        title, comparison = _compare_staged(make_runner, run_id, registry, catalog, request)
     else:
         assert project is not None
         assert period is not None
-        require_catalog(catalog)
-        choice = choose_registry(registry, catalog)
-        opened = choice.open()
-        runner = make_runner(opened)
-        try:
-            comparison = stage_and_compare(runner, opened, catalog, choice.state, project, period, request)
-        finally:
-            runner.stop()
-            opened.close()
         title = f"{project}, {period}"
+        comparison = _compare_new(make_runner, registry, catalog, project, period, request)
     _print(comparison, output_format, title)
     context.exit(DIFFERS if exit_code and comparison.differs else 0)
+
+
+def _compare_staged(
+    make_runner: Callable[[Registry], LocalRunner],
+    run_id: str,
+    registry: str | None,
+    catalog: Path,
+    request: CompareRequest,
+) -> tuple[str, Comparison]:
+    from airflow_provider_runtime.cli.staged_runs import open_staged_run
+
+    with open_staged_run(run_id, registry, catalog) as found:
+        check_key(found.snapshot, request)
+        runner = make_runner(found.registry)
+        try:
+            comparison = runner.compare_staged(found.snapshot, found.record, request)
+        finally:
+            runner.stop()
+    return f"{found.record.project_name}, {found.record.period}", comparison
+
+
+def _compare_new(
+    make_runner: Callable[[Registry], LocalRunner],
+    registry: str | None,
+    catalog: Path,
+    project: str,
+    period: str,
+    request: CompareRequest,
+) -> Comparison:
+    from airflow_provider_runtime.cli.registries import choose_registry, require_catalog
+
+    require_catalog(catalog)
+    choice = choose_registry(registry, catalog)
+    opened = choice.open()
+    runner = make_runner(opened)
+    try:
+        return stage_and_compare(runner, opened, catalog, choice.state, project, period, request)
+    finally:
+        runner.stop()
+        opened.close()
 
 
 def check_key(snapshot: Snapshot, request: CompareRequest) -> None:

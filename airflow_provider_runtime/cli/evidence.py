@@ -35,19 +35,21 @@ def command(
     """
     from airflow_provider_runtime.cli.credentials import read_properties
     from airflow_provider_runtime.core.catalog.loader import load_catalog
+    from airflow_provider_runtime.core.evidence.deadline import find_due
     from airflow_provider_runtime.core.evidence.gather import gather_evidence
     from airflow_provider_runtime.core.evidence.page import render_page
     from airflow_provider_runtime.core.planning.stale.making import find_work, make_plan
-    from airflow_provider_runtime.core.planning.stale.plan import Scope
+    from airflow_provider_runtime.core.planning.stale.plan import Scope, Work
 
     choice = choose_registry(registry, catalog)
     opened, snapshots = choice.open_to_read(), choice.snapshots
     try:
         loaded = load_catalog(catalog)
-        work, model = find_work(loaded, project, period)
-        # All projects, so that it tells what depends on the period.
+        model, found = find_work(loaded, project, period)
+        # All projects, so that it shows what depends on the period.
         plan = make_plan(loaded, opened, Scope(), snapshots, read_properties=read_properties)
-        evidence = gather_evidence(opened, plan, work, model.calendar, model.level, snapshots)
+        work, due = Work(model.name, found.identifier), find_due(model, found)
+        evidence = gather_evidence(opened, plan, work, model.calendar, model.level, snapshots, due)
     finally:
         opened.close()
     if output_format == "json" and output is None:

@@ -47,14 +47,17 @@ def command(folder: Path, first: Path | None, more: tuple[Path, ...]) -> None:
         raise click.UsageError("files belong to --from")
     targets, steps = dict(list_targets()), STEPS
     if first is not None:
-        from airflow_provider_runtime.cli.init_from import PROJECT, choose_input, make_catalog
+        from airflow_provider_runtime.cli.init_from import PROJECT, choose_input, choose_period, make_catalog
+        from airflow_provider_runtime.core.rendering import escape_control
 
         catalog, tables = make_catalog((first, *more), folder)
         targets = {path: content for path, content in targets.items() if path.parts[0] not in SAMPLE} | catalog
-        period = "YYYY-MM-DD" if choose_input(tables).level == "day" else "YYYY-MM"
+        period = choose_period(choose_input(tables))
         steps = ("airflow-runtime validate", f"airflow-runtime run --project {PROJECT} --period {period}")
         for table in tables:
             click.echo(f"{table.name}: {len(table.columns)} columns, {table.temporal_mode}, from {table.path}")
+            for remark in table.remarks:
+                click.echo(f"  {escape_control(remark)}")
     present = sorted(str(target) for target in (*targets, SCHEMA) if (folder / target).exists())
     if present:
         from airflow_provider_runtime.core.suggest import list_names

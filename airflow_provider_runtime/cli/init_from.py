@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
 from pathlib import Path
 
 import click
@@ -34,6 +35,12 @@ def make_catalog(files: Sequence[Path], folder: Path) -> tuple[dict[Path, bytes]
 def choose_input(tables: Sequence[GuessedTable]) -> GuessedTable:
     """Return the table that a first project reads: one with rows of periods, if there is one."""
     return next((table for table in tables if table.temporal_mode == "period"), tables[0])
+
+
+def choose_period(table: GuessedTable) -> str:
+    """Return a period to run first: the last that the files name, else last month."""
+    last_month = date.today().replace(day=1) - timedelta(days=1)
+    return table.newest or f"{last_month:%Y-%m}"
 
 
 def _quote(text: str) -> str:

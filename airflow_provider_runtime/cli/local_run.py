@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from spark_jobs.compare.outputs import CompareRequest
     from spark_jobs.contract.comparison import Comparison
     from spark_jobs.contract.why import History, WhyRequest
-    from spark_jobs.why import ToldRun
+    from spark_jobs.why import ReportedRun
 
 Progress = Callable[[str], None]
 
@@ -52,6 +52,8 @@ class RunResult:
     """Whether it failed while it published or after that, so that some or all outputs may be there already."""
     of_job: bool = False
     """Whether the problems are the job's, which knows places but not the text there."""
+    project: str = ""
+    """As it was asked for, of a run that failed before it had a snapshot."""
 
     @property
     def succeeded(self) -> bool:
@@ -60,12 +62,18 @@ class RunResult:
 
 
 def make_failed_result(
-    period: str, error: RuntimeProviderError, snapshot: Snapshot | None = None, *, cut_short: bool = False
+    period: str,
+    error: RuntimeProviderError,
+    snapshot: Snapshot | None = None,
+    *,
+    project: str = "",
+    cut_short: bool = False,
 ) -> RunResult:
     """Return the result of a run that failed before or after Spark did its part."""
     run_id = snapshot.run_id if snapshot else None
     failed = Report("", 0, "failed", run_id, period, error=describe_error(error))
-    return RunResult(period, public_report(failed, ()), problems=error.problems, snapshot=snapshot, cut_short=cut_short)
+    report = public_report(failed, ())
+    return RunResult(period, report, problems=error.problems, snapshot=snapshot, cut_short=cut_short, project=project)
 
 
 @dataclass
@@ -84,12 +92,14 @@ class LocalRunner:
     keep_seconds: float = KEEP_SECONDS
     """How long what is staged is kept for a decision."""
     compare: CompareRequest | None = None
-    """What is to be told of what changes for readers."""
+    """What is to be reported of what changes for readers."""
     profiles: list[dict[str, Any]] | None = None
-    """Where the profile of each run is added; None: nobody asks for them."""
+    """Where the profile of each run is added; None when they were not asked for."""
 
+    require_spark: Callable[[], None] | None = None
+    """Raises where Spark cannot be started for certain; no run is recorded then."""
     runs: int | None = None
-    """How many runs like the first one Spark is started for; None: nobody knows."""
+    """How many runs like the first one Spark is started for; None when that is unknown."""
     is_small: bool = False
     """Whether it will read little for certain."""
 
@@ -108,6 +118,8 @@ class LocalRunner:
 
     def execute(self, snapshot: Snapshot, snapshot_uri: str) -> RunResult:
         """Execute a snapshot under a lease of its own, and register what it wrote."""
+        if self.require_spark is not None:
+            self.require_spark()
         if self.runs is not None and "spark" not in vars(self):
             self.is_small = is_small_run(snapshot, self.runs)
         execution = self._make_execution(snapshot, snapshot_uri)
@@ -127,7 +139,7 @@ class LocalRunner:
         return self._finish(execution, PublishJob(self, execution, read_document(Report, attempt.staged.report)))
 
     def remove_staged(self, snapshot: Snapshot, record: RunRecord) -> None:
-        """Remove what the run of a snapshot has staged, when nobody can publish it any more.
+        """Remove what the run of a snapshot has staged, once it cannot be published any more.
 
         Rows that cannot be removed now go with the period's next run.
         """
@@ -154,16 +166,16 @@ class LocalRunner:
         except JobError as error:
             raise get_error_class(error.code)(Problem(error.code, error.message, error.hint)) from error
 
-    def explain_rows(self, snapshot: Snapshot, told: ToldRun, request: WhyRequest) -> History:
+    def explain_rows(self, snapshot: Snapshot, run: ReportedRun, request: WhyRequest) -> History:
         """Return the histories of rows of a run that is published or staged."""
         from spark_jobs.errors import JobError
         from spark_jobs.why import explain_rows
 
         _fill_credentials(snapshot.plan)
-        if told.report.status != "staged":
-            snapshot = TableCommits(snapshot, read_properties).show_committed(told.report)
+        if run.report.status != "staged":
+            snapshot = TableCommits(snapshot, read_properties).show_committed(run.report)
         try:
-            return explain_rows(self.spark, snapshot, told, request)
+            return explain_rows(self.spark, snapshot, run, request)
         except JobError as error:
             raise get_error_class(error.code)(Problem(error.code, error.message, error.hint)) from error
 

@@ -8,10 +8,10 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airflow_provider_runtime.cli.spark_requirements import require_java, require_pyspark
 from airflow_provider_runtime.cli.warm_spark import WARM, get_warm_spark
 from airflow_provider_runtime.core.errors import InfrastructureError, Problem
 from airflow_provider_runtime.core.planning.resolve.locations import show_address
@@ -31,6 +31,15 @@ QUIET = {
 """What a command of a person or a script needs of Spark and no more; every key can be set with --conf."""
 
 
+def require_master(master: str) -> None:
+    """Raise if no Spark can be started with this master, or the warm one is not running."""
+    if master == WARM:
+        get_warm_spark()
+    elif not master.startswith("sc://") and not MASTER.fullmatch(master):
+        hint = "write local[*], spark://HOST:PORT, yarn, k8s://…, sc://HOST:PORT, warm"
+        raise InfrastructureError(Problem("INFRA_001", f"'{show_address(master)}' is not a master", hint))
+
+
 def start_spark(
     master: str, conf: Mapping[str, str], *, app_name: str = "airflow-runtime", is_small: bool = False
 ) -> SparkSession:
@@ -38,9 +47,7 @@ def start_spark(
 
     `is_small` says that it will read little for certain.
     """
-    if find_spec("pyspark") is None:
-        hint = "install it with: pip install 'airflow-provider-runtime[spark]'"
-        raise InfrastructureError(Problem("INFRA_001", "pyspark is not installed", hint))
+    require_pyspark()
     from spark_jobs.spark.session import START_SETTINGS, configure_session, ignore_pandas
 
     if master == WARM:
@@ -53,16 +60,15 @@ def start_spark(
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if master.startswith("sc://"):
         return _connect(master, conf)
+    require_master(master)
+    require_java()
     settings = {**QUIET, **conf, **START_SETTINGS, "spark.app.name": app_name, "spark.master": master}
     home = find_quick_home(os.environ) if master.startswith("local") else None
     try:
         spark = _start_session(settings, home, is_small=is_small)
     except Exception as error:
         hint = "Spark needs Java 17 or later: set JAVA_HOME to one"
-        shown = show_address(master)
-        if not MASTER.fullmatch(master):
-            hint = f"'{shown}' is not a master: write local[*], spark://HOST:PORT, yarn, k8s://…, sc://HOST:PORT, warm"
-        reason = f"Spark did not start: {_first_line(error).replace(master, shown)}"
+        reason = f"Spark did not start: {_first_line(error).replace(master, show_address(master))}"
         raise InfrastructureError(Problem("INFRA_001", reason, hint)) from error
     configure_session(spark)
     return spark

@@ -21,7 +21,7 @@ COMMANDS: dict[str, str] = {
     "plan": "Show what is missing or stale, why, and what follows from it.",
     "run": "Run a project for one period or several.",
     "publish": "Publish what a run has staged.",
-    "discard": "Give up what a run has staged.",
+    "discard": "Discard what a run has staged.",
     "test": "Run scenario files.",
     "periods": "Show periods; close, lock or reopen them.",
     "checks": "Show the results of checks; override one.",
@@ -30,7 +30,7 @@ COMMANDS: dict[str, str] = {
     "spark": "Keep a warm Spark for the command line and backfills.",
     "warmup": "Prepare a quicker start of Spark on this machine.",
     "diff": "Show what would change for readers if a run were published.",
-    "why": "Tell the history of a row: each step that made it what it is.",
+    "why": "Show the history of a row: each step that made it what it is.",
     "evidence": "Write the evidence of a period as one HTML file.",
     "schema": "Print JSON Schema for the YAML documents.",
 }

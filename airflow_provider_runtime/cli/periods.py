@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from airflow_provider_runtime.cli.completion import complete_periods
 from airflow_provider_runtime.cli.credentials import read_properties
 from airflow_provider_runtime.cli.options import (
     catalog_option,
@@ -30,10 +31,12 @@ from airflow_provider_runtime.core.runs.lock_marks import leave_lock_marks, make
 @catalog_option
 @registry_option()
 @click.option("--calendar", metavar="C", default="gregorian", show_default=True, help="Id of a calendar.")
-@click.option("--close", metavar="PERIOD", help="Close a period: runs need --allow-closed.")
-@click.option("--lock", metavar="PERIOD", help="Lock a period for ever.")
-@click.option("--reopen", metavar="PERIOD", help="Open a closed period again.")
-@click.option("--reason", metavar="TEXT", help="Why; asked for with every change.")
+@click.option(
+    "--close", metavar="PERIOD", shell_complete=complete_periods, help="Close a period: runs need --allow-closed."
+)
+@click.option("--lock", metavar="PERIOD", shell_complete=complete_periods, help="Lock a period for ever.")
+@click.option("--reopen", metavar="PERIOD", shell_complete=complete_periods, help="Open a closed period again.")
+@click.option("--reason", metavar="TEXT", help="Reason; required with every change.")
 @format_option("text", "json")
 def command(
     catalog: Path,
@@ -64,9 +67,11 @@ def command(
     index = make_period_index(definition)
     if changes and registry is None:
         require_catalog(catalog)
+    # A period that does not exist is refused before a registry is made for it.
+    found = [(status, index.get_period(period)) for status, period in changes]
     choice = choose_registry(registry, catalog)
     opened = choice.open() if changes else choice.open_to_read()
-    for status, period in changes:
+    for status, period in found:
         _change(opened, choice.snapshots, index, period, status, (reason or "").strip(), quiet=output_format == "json")
     _print(_list_periods(opened, definition, index), output_format)
 
@@ -93,36 +98,35 @@ def _change(
     registry: Registry,
     snapshots: RunSnapshots,
     index: PeriodIndex,
-    period: str,
+    period: Period,
     status: PeriodStatus,
     reason: str,
     *,
     quiet: bool,
 ) -> None:
-    found = index.get_period(period)
-    if found.status == "locked" and status != "locked":
-        message = f"period {period} of calendar '{index.calendar_id}' is locked in the calendar's file"
+    if period.status == "locked" and status != "locked":
+        message = f"period {period.identifier} of calendar '{index.calendar_id}' is locked in the calendar's file"
         raise PeriodError(Problem("PERIOD_002", message, "a locked period never changes again"))
     if status == "open":
-        _check_reopening(registry, index, found)
-    update = registry.set_period_status(index.calendar_id, found.identifier, status, who=find_user(), reason=reason)
+        _check_reopening(registry, index, period)
+    update = registry.set_period_status(index.calendar_id, period.identifier, status, who=find_user(), reason=reason)
     for run in () if quiet else update.revoked:
         click.echo(f"revoked: run {run.run_id} of {run.project_name} will publish nothing", err=True)
     if status == "locked":
         mark = make_mark(find_user(), reason)
-        place = (index.calendar_id, found.identifier)
+        place = (index.calendar_id, period.identifier)
         unmarked = leave_lock_marks(registry, snapshots, *place, mark, read_properties)
         for unseen in () if quiet else unmarked:
             click.echo(f"the runs of other registries do not see the lock at {unseen}", err=True)
 
 
 def _check_reopening(registry: Registry, index: PeriodIndex, period: Period) -> None:
-    """Refuse what would change nothing: a period that its calendar's file, or one that it lies in, keeps closed."""
+    """Refuse what would change nothing: a period that its calendar's file, or one that it is part of, keeps closed."""
     for holder in (period, *index.list_holders(period)):
         found = find_strictest(index, holder, None if holder == period else registry)
         if found.status == "open":
             continue
-        inside = "" if found.period == period else f" lies in {found.period.identifier}, which"
+        inside = "" if found.period == period else f" is part of {found.period.identifier}, which"
         message = f"period {period.identifier}{inside} is {found.status}{found.by}: reopening it would change nothing"
         locked = "a locked period never changes again"
         hint = locked if found.status == "locked" else f"first {explain_reopening(index, found)}"
@@ -131,7 +135,7 @@ def _check_reopening(registry: Registry, index: PeriodIndex, period: Period) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A period's own record, and the one that holds for it: its own, or that of a period that it lies in."""
+    """A period's own record, and the one that holds for it: its own, or that of a period that it is part of."""
 
     own: PeriodRecord
     holding: PeriodRecord

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,31 +22,44 @@ RunOne = Callable[[str, str], "RunResult"]
 def run_plan(
     path: Path, catalog: Path, registry: Registry, snapshots: RunSnapshots, run_one: RunOne, *, keep_going: bool
 ) -> list[RunResult]:
-    """Run every entry that is to run; what depends on a run that failed is left out."""
+    """Run every entry that is to run, but for what depends on a run that failed or waits for a decision."""
     from airflow_provider_runtime.cli.credentials import read_properties
     from airflow_provider_runtime.core.planning.stale.making import check_plan
 
     plan = check_plan(_read(path), catalog, registry, snapshots, read_properties)
     results: list[RunResult] = []
-    failed: set[Work] = set()
-    left: list[Work] = []
+    failed: dict[Work, bool] = {}
+    """Whether it was left out, by what has failed."""
+    staged: dict[Work, bool] = {}
+    """Whether it was left out, by what is not published yet."""
     for entry in plan.list_to_run():
-        if (failed and not keep_going) or failed & set(entry.depends_on):
-            failed.add(entry.work)
-            left.append(entry.work)
+        needed = set(entry.depends_on)
+        if (failed and not keep_going) or needed & failed.keys():
+            failed[entry.work] = True
+            continue
+        if needed & staged.keys():
+            staged[entry.work] = True
             continue
         result = run_one(entry.work.project, entry.work.period)
         results.append(result)
         if not result.succeeded:
-            failed.add(entry.work)
+            failed[entry.work] = False
+        elif result.report.get("status") == "staged":
+            staged[entry.work] = False
     if not results:
         click.echo("nothing is missing or stale")
-    if left:
-        from airflow_provider_runtime.core.suggest import list_names
-
-        names = list_names([f"{work.project} {work.period}" for work in left])
-        click.echo(f"stopped: {len(left)} were not run ({names})", err=True)
+    _print_left_out("stopped: {} not run", failed)
+    _print_left_out("{} not run: publish first what they read, then make a new plan", staged)
     return results
+
+
+def _print_left_out(message: str, found: Mapping[Work, bool]) -> None:
+    from airflow_provider_runtime.core.suggest import list_names
+
+    names = [f"{work.project} {work.period}" for work, is_left_out in found.items() if is_left_out]
+    if names:
+        count = f"{len(names)} {'was' if len(names) == 1 else 'were'}"
+        click.echo(f"{message.format(count)} ({list_names(names)})", err=True)
 
 
 def _read(path: Path) -> Any:

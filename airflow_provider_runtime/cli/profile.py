@@ -1,4 +1,4 @@
-"""`run --profile`: what Spark did for each step of a run, as its stages tell."""
+"""`run --profile`: what Spark did for each step of a run, by its stages."""
 
 from __future__ import annotations
 

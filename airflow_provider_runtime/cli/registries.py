@@ -30,10 +30,10 @@ class RegistryChoice:
     file: Path | None = None
     """The file of an embedded registry."""
     passed_over: Path | None = None
-    """Where it would lie by default, when one in the working folder is used instead."""
+    """Where it would be by default, when one in the working folder is used instead."""
 
     def open(self) -> Registry:
-        """Open the registry to write to it; one that is made is told of."""
+        """Open the registry to write to it; one that is made is announced."""
         from airflow_provider_runtime.core.registry.sql import open_registry
 
         is_new = self.file is not None and not self.file.exists()

@@ -18,7 +18,7 @@ def write_report(path: Path, reports: list[dict[str, object]], *, several: bool)
 
 
 def prepare_report(path: Path, option: str = "--report") -> None:
-    """Find out before a run, not after it, that a file that it is to write has no place to go to."""
+    """Find out before a run, not after it, that its report cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as failure:

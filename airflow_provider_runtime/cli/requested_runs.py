@@ -31,8 +31,6 @@ class RunRequest:
     allow_closed: bool
     keep_going: bool
     state: Path
-    of_plan: bool = False
-    """Whether other runs of a plan follow."""
 
 
 def _list_periods(loaded: LoadResult, request: RunRequest) -> tuple[str, ...]:
@@ -74,34 +72,27 @@ def _load(catalog: Path, project: str) -> LoadResult:
 
 
 def run_periods(runner: LocalRunner, catalog: Path, request: RunRequest, registry: Registry) -> list[RunResult]:
-    """Run the project for its periods, in order, and print what became of each."""
+    """Run the project for its periods, in order, and print the outcome of each."""
     from airflow_provider_runtime.cli.local_run import make_failed_result
     from airflow_provider_runtime.cli.run_summary import print_result
     from airflow_provider_runtime.core.errors import RuntimeProviderError
-    from airflow_provider_runtime.core.planning.snapshot.store import write_snapshot
-    from airflow_provider_runtime.core.private_folders import make_private_folder
     from airflow_provider_runtime.core.suggest import list_names
 
-    make_private_folder(request.state / SLICES)
     try:
         loaded = _load(catalog, request.project)
         periods = _list_periods(loaded, request)
     except RuntimeProviderError as error:
-        result = make_failed_result(request.period, error)
+        result = make_failed_result(request.period, error, project=request.project)
         print_result(result, catalog)
         return [result]
     results: list[RunResult] = []
-    if not request.of_plan:
-        runner.runs = len(periods)
+    runner.runs = len(periods)
     for period in periods:
-        snapshot = None
-        try:
-            snapshot = _resolve(loaded, request, period, registry)
-            uri = write_snapshot(snapshot, str(request.state / SNAPSHOTS))
-            result = runner.execute(snapshot, uri)
-        except RuntimeProviderError as error:
-            result = make_failed_result(period, error, snapshot)
-        print_result(result, catalog)
+        result = _run_period(runner, loaded, request, period, registry)
+        if result.snapshot is None and results and results[-1].problems == result.problems:
+            click.echo(f"{period}: failed, for the same reason as {results[-1].period}", err=True)
+        else:
+            print_result(result, catalog)
         results.append(result)
         if not result.succeeded and not request.keep_going:
             break
@@ -109,6 +100,37 @@ def run_periods(runner: LocalRunner, catalog: Path, request: RunRequest, registr
         left = periods[len(results) :]
         click.echo(f"stopped: {len(left)} periods were not run ({list_names(left)})", err=True)
     return results
+
+
+def run_entry(runner: LocalRunner, catalog: Path, request: RunRequest, registry: Registry) -> RunResult:
+    """Run the project for one period, as an entry of a plan, and print the outcome; other runs may follow."""
+    from airflow_provider_runtime.cli.local_run import make_failed_result
+    from airflow_provider_runtime.cli.run_summary import print_result
+    from airflow_provider_runtime.core.errors import RuntimeProviderError
+
+    try:
+        result = _run_period(runner, _load(catalog, request.project), request, request.period, registry)
+    except RuntimeProviderError as error:
+        result = make_failed_result(request.period, error, project=request.project)
+    print_result(result, catalog)
+    return result
+
+
+def _run_period(
+    runner: LocalRunner, loaded: LoadResult, request: RunRequest, period: str, registry: Registry
+) -> RunResult:
+    from airflow_provider_runtime.cli.local_run import make_failed_result
+    from airflow_provider_runtime.core.errors import RuntimeProviderError
+    from airflow_provider_runtime.core.planning.snapshot.store import write_snapshot
+    from airflow_provider_runtime.core.private_folders import make_private_folder
+
+    make_private_folder(request.state / SLICES)
+    snapshot = None
+    try:
+        snapshot = _resolve(loaded, request, period, registry)
+        return runner.execute(snapshot, write_snapshot(snapshot, str(request.state / SNAPSHOTS)))
+    except RuntimeProviderError as error:
+        return make_failed_result(period, error, snapshot, project=request.project)
 
 
 def check_calendar(catalog: Path, snapshot: Snapshot, *, allow_closed: bool) -> None:
@@ -128,7 +150,7 @@ def check_calendar(catalog: Path, snapshot: Snapshot, *, allow_closed: bool) -> 
 def run_snapshot(
     runner: LocalRunner, registry: Registry, uri: str, sha256: str | None, catalog: Path | None
 ) -> list[RunResult]:
-    """Execute a snapshot again, and print what became of it."""
+    """Execute a snapshot again, and print the outcome."""
     from airflow_provider_runtime.cli.local_run import make_failed_result
     from airflow_provider_runtime.cli.run_summary import print_result
     from airflow_provider_runtime.core.errors import RuntimeProviderError

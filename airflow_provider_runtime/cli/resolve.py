@@ -12,10 +12,13 @@ import click
 from airflow_provider_runtime.cli.credentials import read_credential, read_properties
 from airflow_provider_runtime.cli.options import catalog_option, period_option, project_option, registry_option
 from airflow_provider_runtime.cli.parameters import Day, RunTimestamp
-from airflow_provider_runtime.cli.registries import SLICES, choose_registry
+from airflow_provider_runtime.cli.registries import SLICES, RegistryChoice, choose_registry
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from airflow_provider_runtime.core.errors import Problem
+    from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions
     from spark_jobs.contract.snapshot import Snapshot
 
 
@@ -52,8 +55,7 @@ def command(
       airflow-runtime resolve --project fx-conversion --period 2026-01 --as-of 2026-01-15 --output snapshots/
     """
     from airflow_provider_runtime.cli.run_summary import print_overrides
-    from airflow_provider_runtime.core.catalog.loader import load_catalog
-    from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions, build_snapshot
+    from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions
     from airflow_provider_runtime.core.rendering import render_problem
 
     choice = choose_registry(registry, catalog)
@@ -65,26 +67,39 @@ def command(
         allow_closed=allow_closed,
     )
     warnings: list[Problem] = []
-    opened = choice.open_to_read(quiet=True)
-    try:
-        loaded = load_catalog(catalog, project=project)
-        snapshot = build_snapshot(
-            loaded,
-            project,
-            period,
-            options,
-            registry=opened,
-            read_credential=read_credential,
-            warn=warnings.append,
-            read_properties=read_properties,
-        )
-    finally:
-        opened.close()
+    snapshot = _build(choice, catalog, project, period, options, warnings.append)
     place = _write(snapshot, output)
     click.echo(f"sha256 {snapshot.sha256}{f' {place}' if place else ''}", err=True)
     print_overrides(snapshot, err=True)
     for warning in warnings:
         click.echo("\n" + render_problem(warning), err=True)
+
+
+def _build(
+    choice: RegistryChoice,
+    catalog: Path,
+    project: str,
+    period: str,
+    options: ResolveOptions,
+    warn: Callable[[Problem], None],
+) -> Snapshot:
+    from airflow_provider_runtime.core.catalog.loader import load_catalog
+    from airflow_provider_runtime.core.planning.snapshot.builder import build_snapshot
+
+    opened = choice.open_to_read(quiet=True)
+    try:
+        return build_snapshot(
+            load_catalog(catalog, project=project),
+            project,
+            period,
+            options,
+            registry=opened,
+            read_credential=read_credential,
+            warn=warn,
+            read_properties=read_properties,
+        )
+    finally:
+        opened.close()
 
 
 def _write(snapshot: Snapshot, output: str | None) -> str | None:
@@ -96,7 +111,7 @@ def _write(snapshot: Snapshot, output: str | None) -> str | None:
         sys.stdout.buffer.write(snapshot.content + (b"\n" if sys.stdout.isatty() else b""))
         sys.stdout.buffer.flush()
         if snapshot.file_lists:
-            click.echo("it has long lists of files, which stand beside it: to run it, write it with --output", err=True)
+            click.echo("it has long lists of files, in a file beside it: to run it, write it with --output", err=True)
         return None
     if output.endswith("/") or Path(output).is_dir():
         return write_snapshot(snapshot, output)

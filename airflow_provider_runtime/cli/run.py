@@ -23,12 +23,13 @@ from airflow_provider_runtime.cli.registries import RegistryChoice, choose_regis
 from airflow_provider_runtime.cli.report_files import prepare_report, write_report
 from airflow_provider_runtime.cli.requested_runs import (
     RunRequest,
+    run_entry,
     run_periods,
     run_snapshot,
     show_plans,
     show_snapshot,
 )
-from airflow_provider_runtime.cli.sessions import print_progress, start_session
+from airflow_provider_runtime.cli.sessions import print_progress, require_session, start_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -185,6 +186,7 @@ def _make_runner(options: RunOptions, opened: Registry) -> LocalRunner:
     runner = LocalRunner(
         opened, start, print_progress, options.allow_closed, options.report, options.verify, options.stage_only
     )
+    runner.require_spark = lambda: require_session(options.master)
     if options.keep is not None:
         runner.keep_seconds = options.keep * 86400
     if options.profile is not None:
@@ -210,10 +212,8 @@ def _run(
     from airflow_provider_runtime.cli.planned_run import run_plan
 
     def run_one(project: str, period: str) -> RunResult:
-        request = RunRequest(
-            project, period, None, None, None, options.allow_closed, options.keep_going, choice.state, of_plan=True
-        )
-        return run_periods(runner, options.catalog, request, opened)[0]
+        request = RunRequest(project, period, None, None, None, options.allow_closed, options.keep_going, choice.state)
+        return run_entry(runner, options.catalog, request, opened)
 
     return run_plan(options.plan, options.catalog, opened, choice.snapshots, run_one, keep_going=options.keep_going)
 

@@ -22,7 +22,7 @@ from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
 from airflow_provider_runtime.core.planning.resolve.locations import hide_control_characters
 from airflow_provider_runtime.core.presence import look_for_data
 from airflow_provider_runtime.core.rendering import render_problems
-from spark_jobs.contract.plan import OutputOperation
+from spark_jobs.contract.operations import OutputOperation
 from spark_jobs.contract.report import STEPS, name_step
 from spark_jobs.contract.snapshot import DatasetPin, Snapshot
 
@@ -33,7 +33,7 @@ def print_result(result: RunResult, catalog: Path | None) -> None:
     """Print the summary of a run, or why it failed."""
     if not result.succeeded:
         what = f"{hide_control_characters(result.period)}: failed" if result.period else "failed"
-        click.echo(f"{what}{_tell_published(result)}", err=True)
+        click.echo(f"{what}{_describe_published(result)}", err=True)
         # What was found before the job has its line, or none because that may show a secret.
         shown = [add_source_line(problem, catalog) if result.of_job else problem for problem in result.problems]
         click.echo(render_problems(shown, wants_color(sys.stderr)), err=True, color=True)
@@ -69,7 +69,7 @@ def print_ends(results: Sequence[RunResult]) -> None:
         problem = result.problems[0] if result.problems else None
         rows.append(
             (
-                result.snapshot.project.name if result.snapshot is not None else "",
+                result.snapshot.project.name if result.snapshot is not None else result.project,
                 result.period,
                 report["status"],
                 "" if problem is not None else written,
@@ -83,7 +83,7 @@ def print_ends(results: Sequence[RunResult]) -> None:
     click.echo(f"{len(results) - failed} of {len(results)} succeeded" + (f", {failed} failed" if failed else ""))
 
 
-def _tell_published(result: RunResult) -> str:
+def _describe_published(result: RunResult) -> str:
     if not result.cut_short:
         return ", nothing was published"
     refused = {problem.code for problem in result.problems} & {"PERIOD_002", "RUN_002"}
@@ -129,7 +129,9 @@ def _print_outputs(outputs: Sequence[Mapping[str, Any]]) -> None:
         registered = output["registered_dataset"]
         version = output["registered_version"]
         shown = "" if registered is None else f"{registered} version {version}" if version else registered
-        rows.append((output["seq"], output["destination"], output["rows"], shown))
+        committed = output.get("table_version")
+        destination = f"{output['destination']}, version {committed}" if committed else output["destination"]
+        rows.append((output["seq"], destination, output["rows"], shown))
     if rows:
         click.echo()
         print_table(("seq", "output", "rows", "registered as"), rows, empty="")
@@ -153,7 +155,7 @@ def _print_checks(checks: Sequence[Mapping[str, Any]]) -> None:
 
 def _print_pins(snapshot: Snapshot) -> None:
     pins, plan = snapshot.resolver_snapshot, snapshot.plan
-    # The id of a registered dataset is computed from its name, and tells nobody anything.
+    # The id of a registered dataset is computed from its name, and says nothing to people.
     names = {
         table.dataset_id: plan.settings.trace[key].dataset
         for key, table in plan.tables.items()
@@ -164,16 +166,23 @@ def _print_pins(snapshot: Snapshot) -> None:
         return names.get(identifier, identifier) if resolver_id == REGISTRY_RESOLVER_ID else identifier
 
     shown = name(pins.input_dataset_id, pins.resolver_id)
-    rows = [("input", "", shown, pins.input_dataset_version, pins.resolver_id)]
+    version = _name_version(pins.input_dataset_version, pins.table_version)
+    rows = [("input", "", shown, version, pins.resolver_id)]
     used: list[tuple[str, str, DatasetPin]] = [
         *(("lookup", pin.alias, pin) for pin in pins.lookup_datasets),
         *(("join", f"operation {pin.operation_seq} {pin.alias}", pin) for pin in pins.join_datasets),
         *(("append", f"operation {pin.operation_seq}", pin) for pin in pins.append_datasets),
+        *(("check", pin.check, pin) for pin in pins.check_datasets),
     ]
     for kind, user, pin in used:
-        rows.append((kind, user, name(pin.dataset_id, pin.resolver_id), pin.dataset_version, pin.resolver_id))
+        version = _name_version(pin.dataset_version, pin.table_version)
+        rows.append((kind, user, name(pin.dataset_id, pin.resolver_id), version, pin.resolver_id))
     click.echo()
     print_table(("pinned", "used by", "dataset", "version", "resolver"), rows, empty="")
+
+
+def _name_version(dataset: int, table: str | None) -> str:
+    return f"{dataset}, table version {table}" if table else str(dataset)
 
 
 def print_plan(snapshot: Snapshot, *, is_own: bool) -> None:
@@ -188,6 +197,8 @@ def print_plan(snapshot: Snapshot, *, is_own: bool) -> None:
     click.echo()
     looked = look_for_data(plan, _open_store if is_own else _refuse, read_properties if is_own else None)
     rows = [(found.key, found.place, found.said, found.location.on_missing) for found in looked.found]
+    # A registered dataset without a slice, or a period before the calendar's first: resolving has allowed it.
+    rows += [(key, "no location", "no", "empty") for key, table in plan.tables.items() if not table.locations]
     print_table(("table", "read from", "there", "if missing"), rows, empty="no tables")
     click.echo()
     operations = [

@@ -34,9 +34,9 @@ PUBLICATION_TITLES = ("number", "published (UTC)", "run", "rows", "totals")
     "--release",
     nargs=2,
     metavar="PROJECT PERIOD",
-    help="Let the next attempt pass one that stands in the way (RUN_002, RUN_001).",
+    help="Let the next attempt pass one that blocks it (RUN_002, RUN_001).",
 )
-@click.option("--reason", metavar="TEXT", help="Why; asked for with --release.")
+@click.option("--reason", metavar="TEXT", help="Reason; required with --release.")
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many, the latest first.")
 @format_option("text", "json")
 def command(
@@ -71,10 +71,10 @@ def command(
     if output_format == "json":
         print_json([_describe(record, published) for record in records])
         return
-    titles = ("project", "period", "status", "attempt", "started (UTC)", "seconds", "rows in", "snapshot", "error")
+    titles = ("project", "period", "status", "run", "attempt", "started (UTC)", "seconds", "rows in", "error")
     empty = "no such runs" if project or period else "no runs yet"
     rows = [_make_row(record) for record in records]
-    print_table(titles, rows, empty=empty, optional=("attempt", "snapshot", "rows in"))
+    print_table(titles, rows, empty=empty, optional=("attempt", "rows in", "seconds", "started (UTC)"))
     if published:
         click.echo("\npublications, the latest first")
         print_table(PUBLICATION_TITLES, [_make_publication_row(found) for found in published], empty="")
@@ -130,11 +130,11 @@ def _make_row(record: RunRecord) -> tuple[object, ...]:
         f"{record.project_name} v{record.project_version}",
         record.period,
         record.status,
+        record.run_id,
         record.attempt,
         record.started_at,
         None if seconds is None else f"{seconds:.1f}",
         record.rows_in,
-        record.snapshot_sha256[:12],
         error,
     )
 

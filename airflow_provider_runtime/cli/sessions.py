@@ -20,6 +20,13 @@ def start_session(master: str, conf: dict[str, str], *, is_small: bool = False) 
     return start_spark(master, conf, is_small=is_small)
 
 
+def require_session(master: str) -> None:
+    """Raise if no Spark can be started with this master, before anything is made or recorded for its use."""
+    from airflow_provider_runtime.cli.local_spark import require_master
+
+    require_master(master)
+
+
 def print_progress(line: str) -> None:
     """Print a line of progress."""
     click.echo(line, err=True)

@@ -50,7 +50,7 @@ def start(master: str, port: int, conf: tuple[tuple[str, str], ...]) -> None:
 
 @command.command("stop")
 def stop() -> None:
-    """Stop the server; queries that it is at work on end."""
+    """Stop the server, and the queries that it is running."""
     running = find_warm_spark()
     if running is None:
         click.echo("no warm Spark is running")
@@ -62,7 +62,7 @@ def stop() -> None:
 @command.command("status")
 @click.pass_context
 def status(context: click.Context) -> None:
-    """Tell whether the server runs; exit status 1 when it does not."""
+    """Return whether the server runs; exit status 1 when it does not."""
     running = find_warm_spark()
     if running is None:
         click.echo("no warm Spark is running")

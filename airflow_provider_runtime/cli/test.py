@@ -83,10 +83,12 @@ def watch_scenarios(
             click.echo(render_result(result, color), color=True)
         failed = sum(result.status != "passed" for result in results)
         seconds = sum(result.seconds for result in results)
-        told = f"{len(results) - failed} passed, {failed} failed in {seconds:.1f} s"
+        outcome = f"{len(results) - failed} passed, {failed} failed in {seconds:.1f} s"
         if not results:
-            told = "what was saved concerns no scenario"
-        click.echo(f"{datetime.now().astimezone():%H:%M:%S} {told}; waiting for a file to be saved, Ctrl-C ends this")
+            outcome = "what was saved concerns no scenario"
+        click.echo(
+            f"{datetime.now().astimezone():%H:%M:%S} {outcome}; waiting for a file to be saved, Ctrl-C ends this"
+        )
 
     watch(Watch(paths, select, runner), show, goes_on=goes_on)
 
@@ -109,4 +111,5 @@ def _start_spark() -> SparkSession:
     from airflow_provider_runtime.cli.local_spark import start_spark
 
     # Scenarios are small: one partition is quickest, and what they show must not depend on it.
-    return start_spark("local[2]", {"spark.sql.shuffle.partitions": "1", "spark.default.parallelism": "1"})
+    settings = {"spark.sql.shuffle.partitions": "1", "spark.default.parallelism": "1"}
+    return start_spark("local[2]", settings, is_small=True)

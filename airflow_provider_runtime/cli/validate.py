@@ -29,7 +29,7 @@ def command(
 ) -> None:
     """Check definitions completely, without Spark and without data.
 
-    Warnings tell of what is legal and nearly always wrong; `# ok: WARN_001 reason` on the line or above silences one.
+    Warnings are about what is legal and nearly always wrong; `# ok: WARN_001 reason` on the line or above silences one.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""A Spark Connect server of this user on this machine, which runs find ready: made, found again, stopped."""
+"""A Spark Connect server of this user on this machine, that stays ready for runs: started, found again, stopped."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from airflow_provider_runtime.cli.spark_requirements import require_java, require_pyspark
 from airflow_provider_runtime.core.errors import InfrastructureError, Problem
 from airflow_provider_runtime.core.private_folders import make_private_folder
 from spark_jobs.contract.processes import find_process
@@ -36,7 +37,7 @@ class WarmSpark:
 
     process: int
     start: str
-    """What tells its process from a later one of the same number."""
+    """Distinguishes its process from a later one with the same number."""
     port: int
     token: str
     """Whoever reads it can run code as this user."""
@@ -77,6 +78,8 @@ def get_warm_spark() -> WarmSpark:
 
 def start_warm_spark(master: str, port: int, conf: Mapping[str, str]) -> WarmSpark:
     """Start a server and wait until it answers."""
+    require_pyspark()
+    require_java()
     home = _find_home()
     _require_free(port)
     folder = _get_file().parent
@@ -141,9 +144,8 @@ def _open_privately(path: str, flags: int) -> int:
 
 def _find_home() -> Path:
     spec = find_spec("pyspark")
-    if spec is None or spec.origin is None:
-        hint = "install it with: pip install 'airflow-provider-runtime[spark]'"
-        raise InfrastructureError(Problem("INFRA_001", "pyspark is not installed", hint))
+    assert spec is not None
+    assert spec.origin is not None
     return Path(spec.origin).parent
 
 
@@ -164,7 +166,7 @@ def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
         if process.poll() is not None or time.monotonic() > end:
             lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
             last = next((line.strip() for line in reversed(lines) if "Error" in line or "Exception" in line), "")
-            hint = f"Spark needs Java 17 or later; what it printed stands in {log}"
+            hint = f"Spark needs Java 17 or later; what it printed is in {log}"
             raise InfrastructureError(Problem("INFRA_001", f"Spark's server did not start: {last}".rstrip(": "), hint))
         time.sleep(0.2)
 

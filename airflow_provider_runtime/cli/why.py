@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @click.option("--where", metavar="EXPR", help="The rows: a condition over the columns of the working dataset.")
 @click.option("--row-id", metavar="ID", help="The row: its _row_id.")
 @click.option(
-    "--limit", type=click.IntRange(1, 1000), default=5, show_default=True, help="The most rows that are told."
+    "--limit", type=click.IntRange(1, 1000), default=5, show_default=True, help="The most rows that are shown."
 )
 @registry_option()
 @spark_options
@@ -74,15 +74,15 @@ def command(
     from airflow_provider_runtime.cli.main import wants_color
     from airflow_provider_runtime.cli.registries import choose_registry
     from airflow_provider_runtime.cli.sessions import print_progress, start_session
-    from airflow_provider_runtime.core.evidence.row_story import tell_history
+    from airflow_provider_runtime.core.evidence.row_story import write_history
     from airflow_provider_runtime.core.evidence.why import Question, history_to_json
-    from airflow_provider_runtime.core.runs.published import find_told_run
+    from airflow_provider_runtime.core.runs.published import find_reported_run
 
     choice = choose_registry(registry, catalog)
     opened = choice.open_to_read()
     runner = LocalRunner(opened, lambda: start_session(master, dict(conf)), print_progress)
     try:
-        found = find_told_run(opened, project, period, run_id)
+        found = find_reported_run(opened, project, period, run_id)
         snapshot = choice.snapshots.read(found.record)
         history = ask(runner, found, snapshot, Question(where, row_id, output, limit))
     finally:
@@ -91,18 +91,18 @@ def command(
     if output_format == "json":
         print_json(history_to_json(history))
     else:
-        click.echo(tell_history(snapshot, found, history, color=wants_color(sys.stdout)), color=True)
+        click.echo(write_history(snapshot, found, history, color=wants_color(sys.stdout)), color=True)
 
 
 def ask(runner: LocalRunner, found: FoundRun, snapshot: Snapshot, question: Question) -> History:
     """Return the histories of the rows that are meant; DATA_001 when there are none."""
     from airflow_provider_runtime.core.errors import DataError, Problem
     from airflow_provider_runtime.core.evidence.why import describe_history, make_request
-    from spark_jobs.why import ToldRun
+    from spark_jobs.why import ReportedRun
 
     request = make_request(snapshot, question)
-    told = ToldRun(found.report, found.record.started_at, found.replaced_by is not None)
-    history = describe_history(snapshot, runner.explain_rows(snapshot, told, request))
+    run = ReportedRun(found.report, found.record.started_at, found.replaced_by is not None)
+    history = describe_history(snapshot, runner.explain_rows(snapshot, run, request))
     if not history.rows:
         asked = question.where or f"the _row_id {question.row_id}"
         message = f"{found.record.project_name}, {found.record.period}, has no such row: {asked}"

@@ -12,5 +12,5 @@ def make_private_folder(folder: Path) -> None:
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     for path in reversed(missing):
         path.mkdir(mode=PRIVATE_MODE, exist_ok=True)
-    # What is there and is not a folder is told as the system tells it.
+    # What is there and is not a folder is reported in the system's words.
     folder.mkdir(exist_ok=True)

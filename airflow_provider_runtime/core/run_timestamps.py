@@ -20,7 +20,7 @@ def read_run_timestamp(text: str) -> datetime:
     try:
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except OverflowError:
-        raise ValueError(f"'{text}' lies outside the years 1970 to 9999 in UTC") from None
+        raise ValueError(f"'{text}' is outside the years 1970 to 9999 in UTC") from None
     if moment < FIRST_TIMESTAMP:
-        raise ValueError(f"'{text}' lies before 1970; a run cannot be that early")
+        raise ValueError(f"'{text}' is before 1970; a run cannot be that early")
     return moment

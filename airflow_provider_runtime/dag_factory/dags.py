@@ -319,7 +319,7 @@ def make_dag_id(name: str) -> str:
 
 
 def find_catalog(catalog: CatalogPath) -> Path:
-    """Return a catalog's folder; a relative one stands beside the DAG file that asks for it."""
+    """Return a catalog's folder; a relative one is relative to the DAG file that names it."""
     path = Path(catalog)
     if path.is_absolute():
         return path

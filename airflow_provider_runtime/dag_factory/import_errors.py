@@ -66,7 +66,7 @@ def _find_bag(frame: FrameType | None) -> Any:
 
 
 def _name_file(path: Path, bundle: Path | None) -> str:
-    """Return the name that Airflow gives a file: relative to the bundle where it lies in it."""
+    """Return the name that Airflow gives a file: relative to its bundle if it is in one."""
     if bundle is None:
         return str(path)
     for folder in (bundle, bundle.resolve()):

@@ -80,7 +80,7 @@ class ProjectOutline:
     """The line of the project, by the empty text, and of the parts that a DAG may not agree with."""
     checks: tuple[CheckOutline, ...] = ()
     approvers: tuple[str, ...] = ()
-    """Who decides whether a run is published; nobody: it is published when it succeeds."""
+    """Who decides whether a run is published; empty: it is published when it succeeds."""
 
     @cached_property
     def settings(self) -> AirflowSettings:

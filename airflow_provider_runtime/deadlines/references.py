@@ -16,7 +16,8 @@ from zoneinfo import ZoneInfo
 from airflow import __version__ as airflow_version
 from airflow.sdk.definitions.deadline import BaseDeadlineReference
 
-from airflow_provider_runtime.timetables.calendar_codec import compute_period_end, decode_calendar, get_period_index
+from airflow_provider_runtime.core.calendar.moments import compute_period_end
+from airflow_provider_runtime.timetables.calendar_codec import decode_calendar, get_period_index
 
 if TYPE_CHECKING:
     from airflow.models.dagrun import DagRun

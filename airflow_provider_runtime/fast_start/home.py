@@ -1,6 +1,6 @@
 """A SPARK_HOME of links, without what no run needs, and with the archive of classes once there is one.
 
-It lies in a folder whose name is a digest of Spark's jars and of Java, so that another Java or Spark gets another one.
+It is in a folder whose name is a digest of Spark's jars and of Java, so that another Java or Spark gets another one.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from pathlib import Path
 CACHE_VARIABLE = "AIRFLOW_RUNTIME_CACHE"
 """Folder of what is kept between runs; `off`: nothing is."""
 UNUSED_JARS = ("spark-mllib_",)
-"""Costs a second of every start. Nothing of it is used, and a connector of the user never lies in it."""
+"""Costs a second of every start. Nothing of it is used, and a user's connector is never in it."""
 QUICK_COLLECTOR = "-XX:+UseParallelGC"
 QUICK_COMPILER = "-XX:CompileThresholdScaling=3"
 """Java's compiler takes much of a short run's processor time: it waits for what is called more often."""
 SMALL_COMPILER = "-XX:TieredStopAtLevel=1"
 """For runs of little data: the compiler that optimises would take more time than its code saves."""
+QUICK_CLASSES = "-XX:MetaspaceSize=256m"
+"""Spark loads more classes than Java's first limit, at which it would stop and collect garbage several times."""
 QUIET_ARCHIVE = "-Xlog:cds*=off"
 """An archive that does not fit is left aside; Java's own warning would go to standard output."""
 VERIFIED_ARCHIVE = "-XX:+VerifySharedSpaces"
@@ -35,6 +37,8 @@ JAVA_OPTIONS = "SPARK_SUBMIT_OPTS"
 _LAYOUT = 2
 _ARCHIVE = "classes"
 _COLLECTOR = re.compile(r"-XX:\+Use\w*GC\b")
+_COMPILER = re.compile(r"CompileThreshold|TieredStopAtLevel")
+_CLASSES = re.compile(r"-XX:MetaspaceSize=")
 _UNSEEN_OPTIONS = re.compile(r"-XX:(?:VMOptionsFile|Flags)=|(?:^|[\s\"'=])@")
 """Java reads options from a file, among which a collector may be."""
 _JAVA_VARIABLES = (JAVA_OPTIONS, "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
@@ -50,7 +54,7 @@ class QuickHome:
     def archive(self) -> Path | None:
         """The archive of classes; its name holds its size, because Java stops at one that was cut short."""
         found = self.folder.glob(f"{_ARCHIVE}-*.jsa")
-        return next((path for path in found if path.stem.split("-")[1] == _tell_size(path)), None)
+        return next((path for path in found if path.stem.split("-")[1] == _describe_size(path)), None)
 
     @property
     def is_sound(self) -> bool:
@@ -65,7 +69,7 @@ class QuickHome:
 
     @property
     def needs_training(self) -> bool:
-        """Whether an archive is missing that nobody has failed to make."""
+        """Whether an archive is missing and making one has not failed."""
         return self.archive is None and not self.failure.exists()
 
     def discard_archive(self) -> None:
@@ -80,7 +84,7 @@ def name_archive(path: Path) -> str:
     with path.open("rb") as file:
         while part := file.read(1 << 20):
             content = zlib.crc32(part, content)
-    return f"{_ARCHIVE}-{_tell_size(path)}-{content:08x}.jsa"
+    return f"{_ARCHIVE}-{_describe_size(path)}-{content:08x}.jsa"
 
 
 def make_quick_environment(
@@ -100,9 +104,12 @@ def make_quick_environment(
         return {}
     texts = (*settings, *(environ.get(name, "") for name in _JAVA_VARIABLES), _read_defaults(environ))
     is_unseen = any(map(_UNSEEN_OPTIONS.search, texts))
-    options = [] if is_unseen or any(map(_COLLECTOR.search, texts)) else [QUICK_COLLECTOR]
-    if not is_unseen and not any("CompileThreshold" in text or "TieredStopAtLevel" in text for text in texts):
-        options.append(SMALL_COMPILER if is_small else QUICK_COMPILER)
+    choices = {
+        QUICK_COLLECTOR: _COLLECTOR,
+        SMALL_COMPILER if is_small else QUICK_COMPILER: _COMPILER,
+        QUICK_CLASSES: _CLASSES,
+    }
+    options = [] if is_unseen else [quick for quick, own in choices.items() if not any(map(own.search, texts))]
     changed: dict[str, str] = {}
     # A plugin may be Spark Connect's server, which wants all jars.
     if home is not None and not any("spark.plugins" in text for text in texts):
@@ -148,7 +155,7 @@ def find_cache(environ: Mapping[str, str]) -> Path | None:
     return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", name)
 
 
-def _tell_size(path: Path) -> str:
+def _describe_size(path: Path) -> str:
     return str(path.stat().st_size)
 
 
@@ -215,7 +222,7 @@ def _list_links(source: Path) -> Iterator[tuple[Path, Path]]:
     for path in source.iterdir():
         if path.name not in {"jars", "python", "conf"}:
             yield Path(path.name), path
-    # Also where there is none yet: somebody may write settings later.
+    # Also where there is none yet: settings may be written later.
     yield Path("conf"), source / "conf"
     for path in (source / "jars").iterdir():
         if not path.name.startswith(UNUSED_JARS):

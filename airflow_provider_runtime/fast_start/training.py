@@ -51,7 +51,7 @@ def train(home: QuickHome, environ: Mapping[str, str]) -> None:
 
 
 def train_later(home: QuickHome) -> bool:
-    """Start a process of lowest priority that makes the archive, if it is missing; tell whether it was started."""
+    """Start a process of lowest priority that makes the archive, if it is missing; return whether it was started."""
     if not home.needs_training:
         return False
     command = [sys.executable, "-m", "airflow_provider_runtime.fast_start.training", str(home.folder)]
@@ -115,7 +115,7 @@ def _take_lock(home: QuickHome) -> Iterator[bool]:
 
 
 def _remove_unused(home: QuickHome) -> None:
-    """Remove the folders of other Javas and Sparks that nobody has used for long."""
+    """Remove the folders of other Javas and Sparks that have not been used for long."""
     for other in home.folder.parent.glob("spark-*"):
         if other != home.folder and time.time() - other.stat().st_mtime > UNUSED_DAYS * 86400:
             shutil.rmtree(other, ignore_errors=True)

@@ -10,7 +10,7 @@ from spark_jobs.contract.progress import is_progress
 MOST_LINES = 5000
 _WARNING = re.compile(r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d WARN (\w+)")
 _KNOWN = frozenset({"FileStreamSink", "NativeCodeLoader", "TaskSetManager", "Utils"})
-"""What warns at every start, or tells again of a failure that the job reports itself."""
+"""What warns at every start, or repeats a failure that the job reports itself."""
 
 
 class JobLog:
@@ -25,7 +25,7 @@ class JobLog:
         self._dropped = 0
 
     def shows(self, line: str) -> bool:
-        """Tell whether a line is shown at once; one that is not is kept."""
+        """Return whether a line is shown at once; one that is not is kept."""
         if not self._keeps_back or is_progress(line):
             return True
         warning = _WARNING.match(line)

@@ -1,4 +1,4 @@
-"""spark-submit for our job: secrets in the process environment only, and Spark's page when the log tells it."""
+"""spark-submit for our job: secrets in the process environment only, and Spark's page once the log names it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
-
 from airflow_provider_runtime.core.errors import InfrastructureError, Problem
 from airflow_provider_runtime.fast_start.home import QuickHome, find_quick_home, make_quick_environment
 from airflow_provider_runtime.hooks.job_log import JobLog
+from airflow_provider_runtime.hooks.spark_provider import ProviderHook
 from spark_jobs.redaction import redact
 from spark_jobs.submitter import SUBMITTER_VARIABLE, describe_process
 
@@ -23,7 +22,7 @@ _JAVA_FAILURES = (1, 134, -6)
 """How spark-submit ends when Java stops at once or by itself; the job's own failures have other numbers."""
 
 
-class JobSubmitHook(SparkSubmitHook):
+class JobSubmitHook(ProviderHook):
     """Submits the job with variables that never show in a command line, a template field or the log."""
 
     _secrets: dict[str, str]
@@ -34,7 +33,7 @@ class JobSubmitHook(SparkSubmitHook):
     """Whether the job will read little for certain."""
 
     @classmethod
-    def adopt(cls, hook: SparkSubmitHook, secrets: Mapping[str, str], *, is_small: bool = False) -> JobSubmitHook:
+    def adopt(cls, hook: object, secrets: Mapping[str, str], *, is_small: bool = False) -> JobSubmitHook:
         """Return the hook that the Spark provider's operator made, as one of this class."""
         adopted = cls.__new__(cls)
         adopted.__dict__.update(hook.__dict__)
@@ -48,58 +47,37 @@ class JobSubmitHook(SparkSubmitHook):
     @property
     def master(self) -> str:
         """The master's address."""
-        return str(self._connection.get("master"))
+        return str(self.target.get("master"))
 
     @property
     def _is_quiet(self) -> bool:
-        """Whether Spark's own lines may wait: the driver is here, and nobody has asked for more of them."""
-        level = str((self._conf or {}).get("spark.log.level", "WARN")).upper()
+        """Whether Spark's own lines may wait: the driver is here, and no more of them were asked for."""
+        level = str(self.settings.get("spark.log.level", "WARN")).upper()
         return not self.is_cluster_mode and not self.is_kubernetes and level in _QUIET_LEVELS
 
     @property
     def is_cluster_mode(self) -> bool:
         """Whether the driver runs elsewhere and outlives this process."""
-        return self._connection.get("deploy_mode") == "cluster"
+        return self.target.get("deploy_mode") == "cluster"
 
     @property
     def is_connect(self) -> bool:
         """Whether the connection is a Spark Connect server, which is warm already."""
-        return bool(self.get_connection(self._conn_id).conn_type == "spark_connect")
-
-    @property
-    def is_kubernetes(self) -> bool:
-        """Whether the master is Kubernetes."""
-        return bool(self._is_kubernetes)
-
-    @property
-    def is_yarn(self) -> bool:
-        """Whether the master is YARN."""
-        return bool(self._is_yarn)
+        return bool(self.get_connection(self.connection_id).conn_type == "spark_connect")
 
     @property
     def can_ask_kubernetes(self) -> bool:
         """Whether the driver's pod can be followed: its namespace is known, and spark-submit need not wait for it."""
-        waits = str(self._conf.get("spark.kubernetes.submission.waitAppCompletion", "")).lower() == "true"
-        return bool(self._connection.get("namespace")) and not waits
-
-    def track_kubernetes_driver(self) -> None:
-        """Follow the driver's pod through the API instead of keeping spark-submit."""
-        self._track_driver_via_k8s_api = True
+        waits = str(self.settings.get("spark.kubernetes.submission.waitAppCompletion", "")).lower() == "true"
+        return bool(self.target.get("namespace")) and not waits
 
     def track_yarn_application(self) -> bool:
         """Follow the application through the resource manager, if the connection says where that is."""
-        extra = self.get_connection(self._conn_id).extra_dejson
+        extra = self.get_connection(self.connection_id).extra_dejson
         known = bool(extra.get("yarn_resourcemanager_webapp_address"))
         if known:
-            self._yarn_track_via_rm_api = True
+            self.follow_yarn_application()
         return known
-
-    def take_up(self, external_id: str) -> None:
-        """Know a job that was submitted before, by the id that the Spark provider stored, so that it can be stopped."""
-        if self.is_yarn:
-            self._yarn_application_id = external_id
-        elif self.is_kubernetes:
-            self._kubernetes_driver_pod = external_id.rpartition(":")[2]
 
     def submit(self, application: str = "", **kwargs: Any) -> str | None:
         """Submit the job, and close the pipe that its log came through."""
@@ -110,19 +88,20 @@ class JobSubmitHook(SparkSubmitHook):
             hint = "install pyspark where the task runs, or put the folder of Spark's commands on the PATH"
             raise InfrastructureError(Problem("INFRA_001", f"there is no command {error.filename}", hint)) from error
         finally:
-            if self._submit_sp is not None and self._submit_sp.stdout is not None:
-                self._submit_sp.stdout.close()
-                self._care_for_archive(self._submit_sp.returncode)
+            if self.process is not None and self.process.stdout is not None:
+                self.process.stdout.close()
+                self._care_for_archive(self.process.returncode)
 
-    def _build_spark_submit_command(self, application: str) -> list[str]:
+    def build_command(self, application: str) -> list[str]:
+        """Return the command line of spark-submit, or of the job itself on a Spark Connect server."""
         if self.is_connect:
             return self._build_connect_command(application)
-        command: list[str] = super()._build_spark_submit_command(application)
+        command = super().build_command(application)
         # Building the command sets the environment anew, so the secrets come after it; in cluster modes the environment
         # would turn into visible settings, so nothing is added there.
         if not self.is_cluster_mode:
-            self._env = {**(self._env or {}), **self._secrets, **self._name_submitter()}
-        self._env = {**(self._env or {}), **self._make_quick_environment(command)}
+            self.environment = {**self.environment, **self._secrets, **self._name_submitter()}
+        self.environment = {**self.environment, **self._make_quick_environment(command)}
         return command
 
     def _build_connect_command(self, application: str) -> list[str]:
@@ -130,11 +109,12 @@ class JobSubmitHook(SparkSubmitHook):
         # Imported here: the module imports pyspark, and DAG files are parsed often.
         from airflow.providers.apache.spark.hooks.spark_connect import SparkConnectHook
 
-        modules = os.pathsep.join(filter(None, (*(self._py_files or "").split(","), os.environ.get("PYTHONPATH"))))
-        address = SparkConnectHook(self._conn_id).get_connection_url()
-        job = {**self._secrets, **self._name_submitter()}
-        self._env = {**(self._env_vars or {}), **job, "SPARK_REMOTE": address, "PYTHONPATH": modules}
-        return [sys.executable, application, *map(str, self._application_args or ())]
+        archives, arguments, variables = self.job
+        modules = os.pathsep.join(filter(None, (*archives, os.environ.get("PYTHONPATH"))))
+        address = SparkConnectHook(self.connection_id).get_connection_url()
+        own = {**self._secrets, **self._name_submitter()}
+        self.environment = {**variables, **own, "SPARK_REMOTE": address, "PYTHONPATH": modules}
+        return [sys.executable, application, *arguments]
 
     def _name_submitter(self) -> dict[str, str]:
         """A driver of this machine publishes nothing once this process, which keeps the lease, has gone."""
@@ -142,10 +122,10 @@ class JobSubmitHook(SparkSubmitHook):
         return {SUBMITTER_VARIABLE: described} if described else {}
 
     def _make_quick_environment(self, command: list[str]) -> dict[str, str]:
-        master = str(self._connection.get("master"))
+        master = self.master
         if not master.startswith("local"):
             return {}
-        environ = {**os.environ, **(self._env or {})}
+        environ = {**os.environ, **self.environment}
         self.quick_home = find_quick_home(environ, command[0])
         return make_quick_environment(master, command, environ, self.quick_home, is_small=self.is_small)
 
@@ -160,10 +140,8 @@ class JobSubmitHook(SparkSubmitHook):
         elif exit_code == 0 and train_later(self.quick_home):
             self.log.info("a process in the background prepares a quicker start of Spark on this machine, once")
 
-    def _process_spark_submit_log(self, itr: Iterator[Any]) -> None:
-        super()._process_spark_submit_log(self._watch(itr))
-
-    def _watch(self, lines: Iterator[Any]) -> Iterator[Any]:
+    def watch_log(self, lines: Iterator[Any]) -> Iterator[Any]:
+        """Return the lines that are shown, redacted."""
         for line in lines:
             if self.spark_ui_url is None and (found := _UI_PATTERN.search(line)):
                 self.spark_ui_url = found.group(1)

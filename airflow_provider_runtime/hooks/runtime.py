@@ -100,15 +100,15 @@ class RuntimeHook(BaseHook):
             except Exception as error:
                 faults.append(f"{name}: {_describe(error)}")
                 self.log.debug("connection test of the %s failed", name, exc_info=True)
-        return (False, "\n".join(faults)) if faults else (True, self._tell_usable())
+        return (False, "\n".join(faults)) if faults else (True, self._describe_usable())
 
-    def _tell_usable(self) -> str:
+    def _describe_usable(self) -> str:
         stores = f"snapshots in {self.settings.snapshot_store}, slices in {self.settings.slice_store}"
         catalog = f"catalog {self.settings.catalog_path}" if self._has_catalog() else "DAG files name their catalog"
         return f"registry and stores are usable; {stores}; {catalog}"
 
     def _has_catalog(self) -> bool:
-        """Whether a catalog is named, or is where one is looked for when nobody names it."""
+        """Whether a catalog is named, or is at the default path."""
         return self.settings.catalog_path != _get_default_catalog() or Path(self.settings.catalog_path).exists()
 
     def _check_registry(self) -> None:
@@ -158,7 +158,7 @@ def _get_default_catalog() -> str:
 
 
 def _describe(error: Exception) -> str:
-    """Say in words why storage cannot be used; the text of an error of somebody else's may hold a secret."""
+    """Say in words why storage cannot be used; the text of a library's error may hold a secret."""
     if isinstance(error, OSError) and error.strerror:
         return f"cannot be written to: {error.strerror} ({type(error).__name__})"
     if isinstance(error, ValueError | ImportError):

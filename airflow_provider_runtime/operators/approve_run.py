@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from airflow_provider_runtime.core.errors import PlanError, Problem
 from airflow_provider_runtime.failures import translate_errors
 from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID, RuntimeHook
 from airflow_provider_runtime.operators.links import EvidenceLink, ReportLink, RunPlace, SnapshotLink
-from airflow_provider_runtime.operators.pins import read_pins
+from airflow_provider_runtime.operators.pins import open_pinned
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -53,6 +53,7 @@ class ApproveRunOperator(ApprovalOperator):
         kwargs.setdefault("params", {COMMENT: comment})
         super().__init__(subject=subject, retries=retries, **kwargs)
         self.snapshot = snapshot
+        self.is_snapshot_literal = isinstance(snapshot, Mapping)
         self.runtime_conn_id = runtime_conn_id
         self.place: RunPlace | None = None
 
@@ -77,7 +78,7 @@ class ApproveRunOperator(ApprovalOperator):
         return answer
 
     def _prepare(self, context: Context) -> dict[str, Any] | None:
-        """Fill the request in; or return the answer that stands already."""
+        """Fill the request in; or return the answer that was given before."""
         from airflow_provider_runtime.core.evidence.request import render_request
         from airflow_provider_runtime.core.runs.approval import find_answer, list_approvers
 
@@ -138,11 +139,8 @@ class ApproveRunOperator(ApprovalOperator):
         return _describe(known)
 
     def _open(self, context: Context) -> tuple[RuntimeHook, Snapshot]:
-        from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
-
         hook = RuntimeHook(self.runtime_conn_id)
-        pins = read_pins(self, context, self.snapshot)
-        snapshot = read_snapshot(pins.snapshot_uri, pins.snapshot_sha256, hook.storage)
+        _, snapshot = open_pinned(self, context, hook)
         self.place = RunPlace(context["ti"].dag_id, snapshot.project.name, snapshot.period.identifier, snapshot.run_id)
         return hook, snapshot
 

@@ -1,4 +1,4 @@
-"""What a run reads and writes, column by column, from its compiled plan; told to OpenLineage where it is installed."""
+"""What a run reads and writes, column by column, from its compiled plan; sent to OpenLineage where it is installed."""
 
 from __future__ import annotations
 
@@ -8,20 +8,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
-from airflow_provider_runtime.core.planning.snapshot.lineage import trace_lineage
+from airflow_provider_runtime.core.planning.snapshot.plan_lineage import trace_lineage
 from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
 from airflow_provider_runtime.hooks.storage import AirflowStorage
 from spark_jobs.contract.addresses import unescape_pattern
 from spark_jobs.contract.checks import CheckResult
+from spark_jobs.contract.operations import Destination, OutputOperation
 from spark_jobs.contract.options import get_option
-from spark_jobs.contract.plan import (
-    Destination,
-    Location,
-    OutputOperation,
-    Plan,
-    Table,
-)
+from spark_jobs.contract.plan import Plan
 from spark_jobs.contract.report import Report
+from spark_jobs.contract.tables import Location, Table
 
 Place = tuple[str, str]
 """Namespace and name of a dataset."""
@@ -74,7 +70,7 @@ def trace_plan(plan: Plan, report: Report | None = None) -> PlanLineage:
     outputs = []
     for output in plan.outputs:
         columns = {
-            name: {SourceColumn(*place, source.column) for source in found.sources for place in places[source.table]}
+            name: {SourceColumn(*place, source.column) for source in found.values for place in places[source.table]}
             for name, found in lineage[output.seq].columns.items()
         }
         checked = tuple(result for result in checks if result.output == output.seq)
@@ -166,16 +162,16 @@ def _make_assertions(checks: Iterable[CheckResult]) -> Any:
     """Return results as assertions; what is only recorded asserts nothing."""
     from openlineage.client.facet_v2 import data_quality_assertions_dataset as quality
 
-    # Versions of the client differ in what an assertion may tell.
+    # Versions of the client differ in what an assertion may hold.
     known = set(quality.Assertion.__annotations__)
     assertions: list[Any] = []
     for result in checks:
         if result.status in ("recorded", "no_baseline"):
             continue
         severity = "error" if result.on_fail == "block" else "warn"
-        told = {"name": result.name, "severity": severity, "expected": result.expected, "actual": result.value}
+        values = {"name": result.name, "severity": severity, "expected": result.expected, "actual": result.value}
         assertion = result.kind if "name" in known else result.name
-        kept: dict[str, Any] = {name: value for name, value in told.items() if name in known and value is not None}
+        kept: dict[str, Any] = {name: value for name, value in values.items() if name in known and value is not None}
         assertions.append(quality.Assertion(assertion, result.status == "passed", **kept))
     return quality.DataQualityAssertionsDatasetFacet(assertions)
 

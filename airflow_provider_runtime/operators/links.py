@@ -73,11 +73,11 @@ class SparkUiLink(BaseOperatorLink):
     name = "Spark UI"
 
     def get_link(self, operator: Any, *, ti_key: Any) -> str:
-        """Return the address that the cluster told, or nothing."""
+        """Return the address that the cluster has given, or nothing."""
         del ti_key
         return str(getattr(operator, "spark_ui_url", None) or "")
 
 
 def _find_base() -> str:
-    """Return where Airflow's pages are; the same host as the page that shows the link, when nobody has said where."""
+    """Return where Airflow's pages are; the same host as the page that shows the link, where none is configured."""
     return str(conf.get("api", "base_url", fallback="") or "").rstrip("/")

@@ -12,9 +12,8 @@ from airflow_provider_runtime.core.errors import PeriodError, Problem
 
 def choose_period(context: Mapping[str, Any], index: PeriodIndex, level: str, explicit: str | None) -> str:
     """Return a period's identifier: the operator's, the partition key, the form's, or the one of the logical date."""
-    for candidate in (explicit, _get_partition_key(context), (context.get("params") or {}).get("period")):
-        if candidate is not None and str(candidate).strip() not in {"", "None"}:
-            return str(candidate).strip()
+    if (given := find_given_period(context, explicit)) is not None:
+        return given
     moment = context.get("logical_date")
     if isinstance(moment, datetime):
         period = index.find_by_date(moment.date(), level)
@@ -26,6 +25,14 @@ def choose_period(context: Mapping[str, Any], index: PeriodIndex, level: str, ex
     raise PeriodError(
         Problem("PERIOD_001", "the run has no period: no partition key, no period, no logical date", hint)
     )
+
+
+def find_given_period(context: Mapping[str, Any], explicit: str | None) -> str | None:
+    """Return the period that the operator, the partition key or the trigger form names; None when none does."""
+    for candidate in (explicit, _get_partition_key(context), (context.get("params") or {}).get("period")):
+        if candidate is not None and str(candidate).strip() not in {"", "None"}:
+            return str(candidate).strip()
+    return None
 
 
 def read_day(text: str | date | None, name: str) -> date | None:

@@ -1,4 +1,8 @@
-"""What a ResolveOperator has told: where the snapshot of a run is."""
+"""What a ResolveOperator returns: where the snapshot of a run is.
+
+XCom can be written by more people than DAG files. What comes from it must be what a ResolveOperator writes there: a
+snapshot in the connection's store, of the project and the period of this DAG run.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_runtime.core.errors import DefinitionError, Problem, SnapshotError
+from airflow_provider_runtime.operators.period_choice import find_given_period
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+
+    from airflow_provider_runtime.hooks.runtime import RuntimeHook
+    from airflow_provider_runtime.operators.resolve import ResolveOperator
+    from spark_jobs.contract.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +29,41 @@ class Pins:
 
     snapshot_uri: str
     snapshot_sha256: str
+
+
+def open_pinned(task: Any, context: Context, hook: RuntimeHook) -> tuple[str, Snapshot]:
+    """Return the snapshot that a task is for, and its address."""
+    from airflow_provider_runtime.core.planning.snapshot.store import make_snapshot_uri, read_snapshot
+
+    pins = read_pins(task, context, task.snapshot)
+    store = hook.settings.snapshot_store
+    is_from_xcom = not task.is_snapshot_literal or getattr(context["ti"], "map_index", -1) >= 0
+    if is_from_xcom and pins.snapshot_uri != make_snapshot_uri(store, pins.snapshot_sha256.lower()):
+        message = f"the XCom of task '{task.task_id}' names a snapshot outside of the store {store}"
+        hint = "resolve and run with the same Runtime connection; if its store was changed, clear the resolve task"
+        raise SnapshotError(Problem("SNAPSHOT_001", message, hint))
+    snapshot = read_snapshot(pins.snapshot_uri, pins.snapshot_sha256, hook.storage)
+    if is_from_xcom:
+        _check_run(task, context, snapshot)
+    return pins.snapshot_uri, snapshot
+
+
+def _check_run(task: Any, context: Context, snapshot: Snapshot) -> None:
+    """Raise SNAPSHOT_001 for a snapshot of another project or period than the ResolveOperator before is for."""
+    resolves = _list_resolve_tasks(task)
+    if len(resolves) != 1:
+        return
+    project, period = resolves[0].project, find_given_period(context, resolves[0].period)
+    is_other = _is_plain(project) and project not in (snapshot.project.id, snapshot.project.name)
+    if is_other or (_is_plain(period) and period != snapshot.period.identifier):
+        found = f"{snapshot.project.name}, {snapshot.period.identifier}"
+        message = f"the XCom of task '{task.task_id}' names a snapshot of {found}, and not of {project}, {period}"
+        raise SnapshotError(Problem("SNAPSHOT_001", message, "see who has changed the XCom; clear the resolve task"))
+
+
+def _is_plain(text: object) -> bool:
+    """Return whether a text is used as the DAG file has it, without being rendered."""
+    return isinstance(text, str) and "{{" not in text and "{%" not in text
 
 
 def read_pins(task: Any, context: Context, given: Any) -> Pins:
@@ -33,10 +77,14 @@ def read_pins(task: Any, context: Context, given: Any) -> Pins:
     return Pins(str(found["snapshot_uri"]), str(found["snapshot_sha256"]))
 
 
-def _find_resolve_task(task: Any) -> str:
+def _list_resolve_tasks(task: Any) -> list[ResolveOperator]:
     from airflow_provider_runtime.operators.resolve import ResolveOperator
 
-    found = [upstream.task_id for upstream in task.upstream_list if isinstance(upstream, ResolveOperator)]
+    return [upstream for upstream in task.upstream_list if isinstance(upstream, ResolveOperator)]
+
+
+def _find_resolve_task(task: Any) -> str:
+    found = [upstream.task_id for upstream in _list_resolve_tasks(task)]
     if len(found) != 1:
         hint = "give snapshot=resolve.output"
         message = f"task '{task.task_id}' has {len(found)} ResolveOperators right before it, expected one"

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Pins = dict[str, Any]
 NO_DATA = ("DATA_001", "APPEND_008")
 MIN_POKE_SECONDS = 15.0
-"""A task that is due again before its executor has told of the look before is taken for dead by the scheduler."""
+"""A task that is due again before its executor has reported the previous look is taken for dead by the scheduler."""
 
 
 class ResolveOperator(BaseOperator):

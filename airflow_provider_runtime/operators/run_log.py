@@ -1,4 +1,4 @@
-"""What the log of a task tells at the end of a run: what was read, done, checked and written."""
+"""What the log of a task says at the end of a run: what was read, done, checked and written."""
 
 from __future__ import annotations
 

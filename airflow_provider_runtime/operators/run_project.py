@@ -1,4 +1,4 @@
-"""Run: execute a snapshot on Spark, register what it published, and tell whoever waits for it."""
+"""Run: execute a snapshot on Spark, register what it published, and notify whatever waits for it."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class RunProjectOperator(SnapshotJobOperator):
         self.keep_token(context, token)
 
     def _list_published(self, execution: Execution) -> list[str]:
-        """Return what tells a job that compares what readers see of tables: only this side can ask them."""
+        """Return the arguments for a job that compares: what readers see of tables; only this side can ask."""
         plan = execution.snapshot.plan
         publication = plan.settings.publication
         compares = publication.compare or publication.needs_approval
@@ -100,7 +100,7 @@ class RunProjectOperator(SnapshotJobOperator):
         return ["--published", uri]
 
     def _list_verified(self, execution: Execution) -> list[str]:
-        """Return what tells a job not to publish anything else than before."""
+        """Return the arguments for a job that must publish the same as before."""
         if not self.verify or execution.earlier is None:
             return []
         assert self._runtime is not None
@@ -111,7 +111,7 @@ class RunProjectOperator(SnapshotJobOperator):
         return ["--earlier", uri, "--verify"]
 
     def submit_job(self, context: Context) -> str | None:
-        """Submit anew; a job that was to be taken up again and is gone gets a new attempt first."""
+        """Submit again; if the job of an earlier try is gone, begin a new attempt first."""
         if self._execution is not None and self._resumed:
             self._execution.begin()
             self._submit_as(context, self._execution)

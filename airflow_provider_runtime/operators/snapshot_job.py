@@ -1,8 +1,8 @@
-"""What running and publishing a snapshot have in common: its execution, the job's report, and who is told of it."""
+"""What running and publishing a snapshot have in common: its execution, the job's report, and who is notified."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_runtime.core.errors import (
@@ -16,7 +16,7 @@ from airflow_provider_runtime.failures import translate_errors
 from airflow_provider_runtime.hooks.job_submit import JobSubmitHook
 from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID, RuntimeHook
 from airflow_provider_runtime.operators.links import EvidenceLink, ReportLink, RunPlace, SnapshotLink, SparkUiLink
-from airflow_provider_runtime.operators.pins import read_pins
+from airflow_provider_runtime.operators.pins import open_pinned
 from airflow_provider_runtime.operators.run_log import Line, describe_checks, describe_run
 from airflow_provider_runtime.operators.spark_job import SparkJobOperator, explain_submit_failure
 from airflow_provider_runtime.timetables.assets import make_asset_uri
@@ -52,6 +52,7 @@ class SnapshotJobOperator(SparkJobOperator):
     ) -> None:
         super().__init__(retries=retries, retry_exponential_backoff=retry_exponential_backoff, **kwargs)
         self.snapshot = snapshot
+        self.is_snapshot_literal = isinstance(snapshot, Mapping)
         self.runtime_conn_id = runtime_conn_id
         self.snapshot_uri: str | None = None
         self.report_uri: str | None = None
@@ -74,7 +75,7 @@ class SnapshotJobOperator(SparkJobOperator):
         except RuntimeProviderError as error:
             self.log.error("%s", render_problems(error.problems))
             if execution.report is not None:
-                self._tell(describe_checks(execution.report.checks))
+                self._log_lines(describe_checks(execution.report.checks))
             raise
         finally:
             self.show_spark_log()
@@ -85,21 +86,18 @@ class SnapshotJobOperator(SparkJobOperator):
         raise NotImplementedError
 
     def _prepare(self, context: Context, hook: RuntimeHook) -> Execution:
-        from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
         from airflow_provider_runtime.core.runs.execution import Execution
         from airflow_provider_runtime.core.runs.small_runs import is_small_run
         from airflow_provider_runtime.hooks.credentials import read_properties
 
         hook.make_stores()
-        pins = read_pins(self, context, self.snapshot)
-        self.snapshot_uri, digest = pins.snapshot_uri, pins.snapshot_sha256
-        snapshot = read_snapshot(self.snapshot_uri, digest, hook.storage)
+        self.snapshot_uri, snapshot = open_pinned(self, context, hook)
         run, task_instance = context["dag_run"], context["ti"]
         self.place = RunPlace(task_instance.dag_id, snapshot.project.name, snapshot.period.identifier, snapshot.run_id)
         clears = getattr(run, "clear_number", 0) or 0
         place = (task_instance.dag_id, task_instance.task_id, run.run_id, task_instance.map_index, clears)
         self.prepare_job(
-            snapshot.plan.list_credential_refs(), f"{clears}:{digest[:12]}", is_small=is_small_run(snapshot)
+            snapshot.plan.list_credential_refs(), f"{clears}:{snapshot.sha256[:12]}", is_small=is_small_run(snapshot)
         )
         return Execution(
             registry=hook.open_registry(),
@@ -126,7 +124,7 @@ class SnapshotJobOperator(SparkJobOperator):
         except Exception as error:
             report = self._find_report_of_failure()
             if report is not None and report.failed:
-                # The job knows more of its failure than an exit status tells.
+                # The job knows more of its failure than an exit status says.
                 return report
             explained = explain_submit_failure(error)
             if explained is error:
@@ -164,15 +162,15 @@ class SnapshotJobOperator(SparkJobOperator):
             return None
 
     def show_spark_log(self) -> None:
-        """Show what Spark has printed, folded: what matters of it is told before or after."""
-        lines = self._hook.job_log.take() if isinstance(self._hook, JobSubmitHook) else []
+        """Show what Spark has printed, folded: what matters is logged before or after."""
+        lines = self.submit_hook.job_log.take() if isinstance(self.submit_hook, JobSubmitHook) else []
         if lines:
             self.log.info("::group::What Spark printed, %s lines", len(lines))
             for line in lines:
                 self.log.info("%s", line)
             self.log.info("::endgroup::")
 
-    def _tell(self, lines: Iterable[Line]) -> None:
+    def _log_lines(self, lines: Iterable[Line]) -> None:
         for level, text in lines:
             self.log.log(level, "%s", text)
 
@@ -185,7 +183,7 @@ class SnapshotJobOperator(SparkJobOperator):
 
         assert execution.report is not None
         self._emit_events(context, execution, registrations)
-        self._tell(describe_run(execution.snapshot, execution.report, registrations))
+        self._log_lines(describe_run(execution.snapshot, execution.report, registrations))
         keys = ("seq", "rows", "registered_dataset", "registered_version")
         outputs = public_report(execution.report, registrations)["outputs"]
         return {
@@ -198,7 +196,7 @@ class SnapshotJobOperator(SparkJobOperator):
         }
 
     def _emit_events(self, context: Context, execution: Execution, registrations: Sequence[Registration]) -> None:
-        """Give each registered dataset's event the period as its key, and what it is about as its extra."""
+        """Give each registered dataset's event the period as its key, and details as its extra."""
         by_uri = {make_asset_uri(entry.dataset_name): entry for entry in registrations}
         for outlet in self.outlets:
             entry = by_uri.get(getattr(outlet, "uri", ""))
@@ -247,5 +245,5 @@ class SubmittedRun:
 
 
 def find_preparer(context: Context, owner: str) -> str:
-    """Return who triggered, or backfilled, the DAG run; of one that nobody did the DAG's owner."""
+    """Return who triggered, or backfilled, the DAG run; of any other, the DAG's owner."""
     return str(getattr(context["dag_run"], "triggering_user_name", None) or owner)

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.apache.spark.operators import spark_submit
-from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.providers.common.compat.sdk import AirflowException, AirflowNotFoundException, BaseHook
 
 from airflow_provider_runtime.core.errors import DefinitionError, InfrastructureError, Problem, RuntimeProviderError
 from airflow_provider_runtime.hooks.credentials import AIRFLOW_PREFIX, hide_credentials, make_environment
 from airflow_provider_runtime.hooks.job_submit import JobSubmitHook, make_exit_error
 from airflow_provider_runtime.hooks.runtime import find_home
+from airflow_provider_runtime.hooks.spark_provider import ProviderOperator
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -35,7 +35,7 @@ class SubmittedJob:
     token: int
 
 
-class SparkJobOperator(SparkSubmitOperator):
+class SparkJobOperator(ProviderOperator):
     """Submits the job of this package; all arguments of SparkSubmitOperator are passed through."""
 
     def __init__(self, *, name: str = "airflow-runtime", **kwargs: Any) -> None:
@@ -46,8 +46,8 @@ class SparkJobOperator(SparkSubmitOperator):
 
     @property
     def spark_ui_url(self) -> str | None:
-        """Spark's page of the application, when the log told it."""
-        return getattr(self._hook, "spark_ui_url", None)
+        """Spark's page of the application, if the log shows it."""
+        return getattr(self.submit_hook, "spark_ui_url", None)
 
     def prepare_job(self, credential_refs: Sequence[str], key_suffix: str, *, is_small: bool = False) -> None:
         """Look at the connection, look credentials up, and name what a retry finds the job by.
@@ -62,8 +62,8 @@ class SparkJobOperator(SparkSubmitOperator):
         self._key_suffix = key_suffix
         # Both keys of the Spark provider are constants, which would make a cleared task find its old job's success.
         self.external_id_key = f"spark_job_id:{key_suffix}"
-        self._K8S_DRIVER_STATUS_KEY = f"k8s_driver_status:{key_suffix}"
-        self._hook = self._get_hook()
+        self.driver_status_key = f"k8s_driver_status:{key_suffix}"
+        self.renew_hook()
         self._refuse_impossible_mode()
         self._refuse_secrets_on_clusters(credential_refs)
 
@@ -76,12 +76,12 @@ class SparkJobOperator(SparkSubmitOperator):
             self.application = os.fspath(package.application)
             self.py_files = ",".join(filter(None, (os.fspath(package.archive), self.py_files)))
         self.application_args = list(arguments)
-        self._hook = self._get_hook()
+        self.renew_hook()
 
     @property
     def is_durable(self) -> bool:
         """Whether the job goes on without this process, and a retry can find it."""
-        return bool(self.durable) and isinstance(self._hook, JobSubmitHook) and self._hook.is_cluster_mode
+        return bool(self.durable) and isinstance(self.submit_hook, JobSubmitHook) and self.submit_hook.is_cluster_mode
 
     def find_submitted_job(self, context: Context) -> SubmittedJob | None:
         """Find the job that an earlier try of this task has submitted."""
@@ -91,38 +91,38 @@ class SparkJobOperator(SparkSubmitOperator):
         return SubmittedJob(str(job), int(str(token))) if token else None
 
     def keep_token(self, context: Context, token: int) -> None:
-        """Write down for retries which attempt the job is of."""
+        """Record, for retries, the attempt that the job belongs to."""
         store = context.get("task_state_store") if self.is_durable else None
         if store is not None:
             store.set(self._token_key, str(token))
 
     def forget_job(self, context: Context) -> None:
-        """Let no retry take an old job for a new attempt's."""
+        """Forget the job, so that no retry takes it for one of a new attempt."""
         store = context.get("task_state_store")
         if store is not None:
-            for key in (self.external_id_key, self._K8S_DRIVER_STATUS_KEY):
+            for key in (self.external_id_key, self.driver_status_key):
                 store.delete(key)
 
     def take_up_job(self, job: SubmittedJob) -> None:
         """Let `on_kill` stop a job that an earlier try has submitted."""
-        assert isinstance(self._hook, JobSubmitHook)
-        self._hook.take_up(job.external_id)
+        assert isinstance(self.submit_hook, JobSubmitHook)
+        self.submit_hook.take_up(job.external_id)
 
     def stop_job(self, context: Context, job: SubmittedJob) -> None:
-        """Stop a job that nobody will follow any more, if it goes on."""
+        """Stop a job that is not followed any more, if it goes on."""
         try:
             goes_on = self.is_job_active(self.get_job_status(job.external_id, context))
         except Exception:
-            self.log.exception("nobody can say whether the job %s goes on", job.external_id)
+            self.log.exception("it is unknown whether the job %s goes on", job.external_id)
             return
         if goes_on:
-            self.log.warning("the job %s goes on and nobody will follow it: it is stopped", job.external_id)
+            self.log.warning("the job %s goes on and is not followed any more: it is stopped", job.external_id)
             self.take_up_job(job)
             self.on_kill()
 
     def on_kill(self) -> None:
         """Stop the job; if that cannot be done, the next attempt's fence keeps it from publishing."""
-        if self._hook is None:
+        if self.submit_hook is None:
             return
         try:
             super().on_kill()
@@ -138,38 +138,40 @@ class SparkJobOperator(SparkSubmitOperator):
     def _require_spark_connection(self) -> None:
         """The Spark provider would take `yarn` for a connection that is not there."""
         try:
-            connection = BaseHook.get_connection(self._conn_id)
+            connection = BaseHook.get_connection(self.connection_id)
         except AirflowNotFoundException:
-            message = f"Spark connection '{self._conn_id}' is not defined"
+            message = f"Spark connection '{self.connection_id}' is not defined"
             hint = "add a connection of type spark, for example with the host local[*], or set conn_id"
             raise DefinitionError(Problem("CATALOG_004", message, hint)) from None
         # Without it the Spark provider's hook fails with the name of a variable.
         is_kubernetes = "k8s" in f"{connection.conn_type}://{connection.host}"
         if is_kubernetes and getattr(spark_submit, "kube_client", None) is None:
-            message = f"Spark connection '{self._conn_id}' is one of Kubernetes, which this worker cannot reach"
+            message = f"Spark connection '{self.connection_id}' is one of Kubernetes, which this worker cannot reach"
             hint = "install apache-airflow-providers-cncf-kubernetes"
             raise DefinitionError(Problem("CATALOG_004", message, hint))
 
     def _refuse_impossible_mode(self) -> None:
-        """Spark would say so too, after a start of Java and in words that a retry would follow."""
-        if not isinstance(self._hook, JobSubmitHook) or not self._hook.is_cluster_mode:
+        """Spark would refuse it too, after starting Java and as an error that is retried."""
+        if not isinstance(self.submit_hook, JobSubmitHook) or not self.submit_hook.is_cluster_mode:
             return
-        if self._hook.master.startswith(("local", "spark://")):
-            message = f"Spark connection '{self._conn_id}' asks for the deploy mode cluster on {self._hook.master}"
+        if self.submit_hook.master.startswith(("local", "spark://")):
+            message = (
+                f"Spark connection '{self.connection_id}' asks for the deploy mode cluster on {self.submit_hook.master}"
+            )
             hint = "Spark runs Python in cluster mode on YARN and Kubernetes only: use the deploy mode client"
             raise DefinitionError(Problem("CATALOG_004", message, hint))
 
     def _refuse_secrets_on_clusters(self, credential_refs: Sequence[str]) -> None:
         """A driver on a cluster has its own environment; ours would reach it only in plain sight."""
         refused = [ref for ref in credential_refs if ref.startswith(AIRFLOW_PREFIX)]
-        if refused and isinstance(self._hook, JobSubmitHook) and self._hook.is_cluster_mode:
+        if refused and isinstance(self.submit_hook, JobSubmitHook) and self.submit_hook.is_cluster_mode:
             hint = "use env:// with a variable of the cluster's own secrets, or the client deploy mode"
             message = f"the credential '{refused[0]}' cannot be handed to a driver in cluster mode"
             raise DefinitionError(Problem("CATALOG_004", message, hint))
 
-    def _get_hook(self) -> JobSubmitHook:
+    def make_hook(self) -> JobSubmitHook:
         """Return the Spark provider's hook as our own class, so that secrets reach the driver unseen."""
-        hook = JobSubmitHook.adopt(super()._get_hook(), self._secrets, is_small=self._is_small)
+        hook = JobSubmitHook.adopt(super().make_hook(), self._secrets, is_small=self._is_small)
         self._choose_tracking(hook)
         return hook
 
@@ -177,14 +179,14 @@ class SparkJobOperator(SparkSubmitOperator):
         """In cluster modes follow the job through the cluster's own API, so that a retry can take it up again."""
         if not self.durable or not hook.is_cluster_mode:
             return
-        if hook.is_kubernetes and not self._track_driver_via_k8s_api:
-            self._track_driver_via_k8s_api = self.durable = hook.can_ask_kubernetes
+        if hook.is_kubernetes and not self.follows_kubernetes_driver:
+            self.follows_kubernetes_driver = self.durable = hook.can_ask_kubernetes
             if self.durable:
-                hook.track_kubernetes_driver()
+                hook.follow_kubernetes_driver()
             else:
                 self.log.warning("without a namespace in the connection a retry starts the job anew")
-        if hook.is_yarn and not self._yarn_track_via_rm_api:
-            self._yarn_track_via_rm_api = self.durable = hook.track_yarn_application()
+        if hook.is_yarn and not self.follows_yarn_application:
+            self.follows_yarn_application = self.durable = hook.track_yarn_application()
             if not self.durable:
                 self.log.warning("without yarn_resourcemanager_webapp_address a retry starts the job anew")
 

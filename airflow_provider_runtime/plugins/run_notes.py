@@ -1,4 +1,4 @@
-"""The note of a DAG run: its period and what came of it, so that a list of runs can be read without opening one."""
+"""The note of a DAG run: its period and result, so that a list of runs can be read without opening one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 OPERATORS = ("RunProjectOperator", "PublishRunOperator")
-"""Whose answers tell what was published, the later one last."""
+"""Whose answers say what was published, the later one last."""
 
 
 class RunNotes:
@@ -90,14 +90,14 @@ def describe(period: str | None, results: Iterable[Mapping[str, Any]], failed: I
 def _describe_result(result: Mapping[str, Any]) -> str:
     outputs = result["outputs"]
     rows = sum(output["rows"] or 0 for output in outputs)
-    told = [_count(rows, "row"), _count(len(outputs), "output")]
-    told += [
+    parts = [_count(rows, "row"), _count(len(outputs), "output")]
+    parts += [
         f"{output['registered_dataset']} v{output['registered_version']}"
         for output in outputs
         if output["registered_version"]
     ]
     staged = ["staged"] if result["status"] == "staged" else []
-    return f"{result['period']}: {', '.join([*staged, *told])}"
+    return f"{result['period']}: {', '.join([*staged, *parts])}"
 
 
 def _count(number: int, what: str) -> str:

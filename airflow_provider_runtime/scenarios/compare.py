@@ -16,7 +16,7 @@ SIMILARITY_LIMIT = 500
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """One difference between what was expected and what came."""
+    """One difference between expected and actual rows."""
 
     kind: Literal["missing", "extra", "different", "columns", "row_count", "snapshot", "check", "error"]
     message: str

@@ -18,7 +18,7 @@ from airflow_provider_runtime.core.suggest import suggest
 from airflow_provider_runtime.scenarios.loading import LoadedScenario
 from airflow_provider_runtime.scenarios.values import to_text
 from spark_jobs.contract.addresses import escape_pattern
-from spark_jobs.contract.plan import Location
+from spark_jobs.contract.tables import Location
 
 FILE_FORMATS = {".csv": ("csv", {"header": "true"}), ".parquet": ("parquet", {}), ".json": ("json", {})}
 
@@ -102,7 +102,7 @@ def check_files(loaded: LoadedScenario) -> list[Problem]:
 
 
 def check_data(loaded: LoadedScenario, catalog: Catalog) -> list[Problem]:
-    """Return what is wrong with a scenario's data: datasets and tables that nobody knows."""
+    """Return what is wrong with a scenario's data: unknown datasets and tables."""
     assert loaded.scenario is not None
     assert loaded.source is not None
     problems = []

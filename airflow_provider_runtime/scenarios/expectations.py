@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from airflow_provider_runtime.core.errors import Problem
-from airflow_provider_runtime.core.model.scenario import ExpectedCheck, ExpectedError, ExpectedOutput
+from airflow_provider_runtime.core.model.scenario import Expect, ExpectedCheck, ExpectedError, ExpectedOutput
 from airflow_provider_runtime.core.suggest import list_names, suggest
 from airflow_provider_runtime.scenarios.compare import Mismatch, compare_rows
 from airflow_provider_runtime.scenarios.values import (
@@ -18,8 +18,8 @@ from airflow_provider_runtime.scenarios.values import (
     show_value,
     to_text,
 )
-from spark_jobs.contract.checks import Check, CheckResult
-from spark_jobs.contract.plan import Column
+from spark_jobs.contract.checks import Check, CheckResult, describe_failure
+from spark_jobs.contract.tables import Column
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def compare_output(expected: ExpectedOutput, written: WrittenOutput | None, know
 def compare_check(
     expected: ExpectedCheck, checks: Mapping[str, Check], results: Mapping[str, CheckResult]
 ) -> list[Mismatch]:
-    """Compare what came of one check; raise ExpectedValueError for a check that the project does not have."""
+    """Compare the result of one check; raise ExpectedValueError for a check that the project does not have."""
     name = expected.name
     if name not in checks:
         raise ExpectedValueError(f"the project has no check '{name}'; {suggest(name, checks) or 'it has none'}")
@@ -85,6 +85,25 @@ def compare_check(
         )
         for key, entry in wanted.items()
         if entry != found[key]
+    ]
+
+
+def compare_failures(expected: Expect, results: Mapping[str, CheckResult]) -> list[Mismatch]:
+    """Return the checks that failed beside those that are listed, where an error is expected too.
+
+    An error without a message may be about any check, unless the list says which one fails.
+    """
+    error = expected.error
+    listed = {check.name for check in expected.checks}
+    failed = [result for result in results.values() if result.status == "failed"]
+    if error is None or not listed:
+        return []
+    if error.message is not None:
+        unexpected = [result for result in failed if not re.search(error.message, describe_failure(result))]
+    else:
+        unexpected = failed if any(result.name in listed for result in failed) else []
+    return [
+        Mismatch("check", describe_failure(result), result.output) for result in unexpected if result.name not in listed
     ]
 
 

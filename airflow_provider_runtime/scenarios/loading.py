@@ -21,7 +21,7 @@ from airflow_provider_runtime.core.errors import Place, Problem
 from airflow_provider_runtime.core.model.scenario import INLINE_KINDS, Scenario
 
 SCENARIO_LINE = re.compile(r"^[\"']?scenario[\"']?\s*:", re.MULTILINE)
-"""A line of a text that is no YAML and was meant to be a scenario."""
+"""A line of a text that is not YAML and was meant to be a scenario."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,6 @@ def _add_inline(base: LoadResult, source: SourceMap) -> tuple[Catalog, list[Prob
 
 
 def _name_broken(kind: str, item: Node) -> set[tuple[Kind, str]]:
-    """Return what a definition with errors is called, so that nobody reports it as missing too."""
+    """Return the name of a definition with errors, so that it is not reported as missing too."""
     nodes = [(item.entries or {}).get(key) for key in ("id", "name")]
     return {(kind, entry[1].text) for entry in nodes if entry is not None and entry[1].text}  # type: ignore[misc]

@@ -29,14 +29,15 @@ from airflow_provider_runtime.scenarios.expectations import (
     WrittenOutput,
     compare_check,
     compare_error,
+    compare_failures,
     compare_output,
     compare_snapshot,
 )
 from airflow_provider_runtime.scenarios.loading import LoadedScenario, load_scenario_catalog
 from airflow_provider_runtime.scenarios.values import ExpectedValueError
 from spark_jobs.contract.documents import write_document
-from spark_jobs.contract.plan import Column, Location
 from spark_jobs.contract.snapshot import Snapshot
+from spark_jobs.contract.tables import Column, Location
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -113,6 +114,7 @@ class ScenarioRunner:
         outcome = self._execute(snapshot)
         if expected.error is not None:
             mismatches += compare_error(expected.error, outcome.problems)
+            mismatches += compare_failures(expected, outcome.checks)
         elif not _expects_failure(expected, outcome):
             raise_problems(outcome.problems)
         for output in expected.outputs:
@@ -173,7 +175,7 @@ def make_snapshot(loaded: LoadedScenario, scenario: Scenario, definitions: LoadR
 
 
 def find_default_timestamp(catalog: Catalog, scenario: Scenario) -> datetime | None:
-    """Return the first moment after the period; None where the project or the period is not known."""
+    """Return the midnight after the period; None where project or period is unknown."""
     project = catalog.find_project(scenario.run.project)
     calendar = catalog.find_calendar(project.model.calendar) if project else None
     if project is None or calendar is None:
@@ -183,6 +185,6 @@ def find_default_timestamp(catalog: Catalog, scenario: Scenario) -> datetime | N
         return None
     moment = get_timestamp_after(period)
     if moment < FIRST_TIMESTAMP:
-        message = f"the day after period {period.identifier} lies before 1970; a run cannot be that early"
+        message = f"the day after period {period.identifier} is before 1970; a run cannot be that early"
         raise PeriodError(Problem("PERIOD_001", message, "give the scenario a run.timestamp"))
     return moment

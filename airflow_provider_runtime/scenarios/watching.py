@@ -20,30 +20,32 @@ Key = tuple[Path, str]
 
 
 class Watch:
-    """The scenarios of files and folders, and what each rested on when it last ran."""
+    """The scenarios of files and folders, and what each depended on when it last ran."""
 
     def __init__(self, paths: Sequence[Path], select: str | None, runner: ScenarioRunner) -> None:
         self._paths = paths
         self._select = select
         self._runner = runner
+        self._scenarios: list[LoadedScenario] = []
         self._state: State = {}
         self._plans: dict[Key, object] = {}
 
     def run_all(self) -> list[ScenarioResult]:
         """Run every scenario."""
-        scenarios = self._load()
-        self._state = _look(scenarios, self._paths)
-        return [self._run(scenario) for scenario in scenarios]
+        self._scenarios = self._load()
+        self._state = _look(self._scenarios, self._paths)
+        return [self._run(scenario) for scenario in self._scenarios]
 
     def run_changed(self) -> list[ScenarioResult] | None:
         """Run what the files saved since the last look concern; None when no file was saved."""
-        scenarios = self._load()
-        state = _look(scenarios, self._paths)
+        state = _look(self._scenarios, self._paths)
         changed = {path for path in {*state, *self._state} if state.get(path) != self._state.get(path)}
-        self._state = state
         if not changed:
             return None
-        return [self._run(scenario) for scenario in scenarios if self._is_concerned(scenario, changed)]
+        self._scenarios = self._load()
+        # What is saved after the look, or named by a scenario only now, is seen by the next one.
+        self._state = {**_look(self._scenarios, self._paths), **state}
+        return [self._run(scenario) for scenario in self._scenarios if self._is_concerned(scenario, changed)]
 
     def _load(self) -> list[LoadedScenario]:
         return [found for found in load_scenarios(self._paths) if self._select is None or self._select in found.name]

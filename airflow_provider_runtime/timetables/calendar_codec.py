@@ -5,16 +5,14 @@ The status of periods is left out: closing a period must not make a new version 
 
 from __future__ import annotations
 
-from datetime import date, datetime, time, timedelta
+from datetime import date
 from functools import lru_cache
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from airflow_provider_runtime.core.calendar.periods import PeriodIndex, make_period_index
 from airflow_provider_runtime.core.model.period import GREGORIAN, Calendar, Level, Period
 
 CalendarData = dict[str, Any]
-_ONE_DAY = timedelta(days=1)
 
 
 def encode_calendar(calendar: Calendar) -> CalendarData:
@@ -55,13 +53,3 @@ def decode_calendar(data: CalendarData) -> Calendar:
 def get_period_index(calendar: Calendar) -> PeriodIndex:
     """Return the index of a calendar, made once for equal calendars."""
     return make_period_index(calendar)
-
-
-def compute_period_start(period: Period, timezone: ZoneInfo) -> datetime:
-    """Return the moment at which a period begins."""
-    return datetime.combine(period.start_date, time.min, tzinfo=timezone)
-
-
-def compute_period_end(period: Period, timezone: ZoneInfo) -> datetime:
-    """Return the moment at which a period is over: midnight after its last day."""
-    return datetime.combine(period.end_date + _ONE_DAY, time.min, tzinfo=timezone)

@@ -13,14 +13,10 @@ from zoneinfo import ZoneInfo
 from airflow.partition_mappers.base import PartitionMapper
 from airflow.partition_mappers.window import Window
 
+from airflow_provider_runtime.core.calendar.moments import compute_period_start
 from airflow_provider_runtime.core.errors import PeriodError
 from airflow_provider_runtime.core.model.period import Calendar, Period
-from airflow_provider_runtime.timetables.calendar_codec import (
-    compute_period_start,
-    decode_calendar,
-    encode_calendar,
-    get_period_index,
-)
+from airflow_provider_runtime.timetables.calendar_codec import decode_calendar, encode_calendar, get_period_index
 
 
 class PeriodMapper(PartitionMapper):
@@ -55,7 +51,7 @@ class PeriodMapper(PartitionMapper):
         return parent.identifier
 
     def to_partition_date(self, downstream_key: str) -> datetime.datetime | None:
-        """Return the moment at which the run's period begins."""
+        """Return when the run's period begins."""
         return compute_period_start(_get_period(self.calendar, downstream_key, self.level), self._zone)
 
     def serialize(self) -> dict[str, Any]:

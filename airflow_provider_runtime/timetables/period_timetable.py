@@ -16,12 +16,11 @@ from pendulum import DateTime
 from pendulum import instance as make_pendulum
 
 from airflow_provider_runtime.core.calendar.cron import find_cron_fault
+from airflow_provider_runtime.core.calendar.moments import compute_period_end, compute_period_start
 from airflow_provider_runtime.core.calendar.periods import PeriodIndex
 from airflow_provider_runtime.core.errors import PeriodError
 from airflow_provider_runtime.core.model.period import Calendar, Period
 from airflow_provider_runtime.timetables.calendar_codec import (
-    compute_period_end,
-    compute_period_start,
     decode_calendar,
     encode_calendar,
     get_period_index,

@@ -26,7 +26,7 @@ RUN = RunConstants(datetime(2026, 2, 1, tzinfo=UTC), "2026-01", date(2026, 1, 1)
 SCOPE = Scope(Relation("items", "working", {name: ScopeColumn(kind) for name, (kind, _) in ROW.items()}))
 EARLIER_WORDS = ("rtrim",)
 """What only earlier versions of this package have compiled to: their snapshots can still be executed."""
-JOB_MODULE = '''"""Words that may stand before an opening bracket; `make docs` writes them from the functions' table."""
+JOB_MODULE = '''"""Words that may come before an opening bracket; `make docs` writes them from the functions' table."""
 
 CALLABLE = frozenset({{
 {words}

@@ -19,7 +19,7 @@ MOST_AT_ONCE = 4
 
 
 class Background:
-    """Threads that ask Spark, until they are done or nobody wants to know any more."""
+    """Threads that query Spark, until they are done or no longer needed."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
@@ -31,6 +31,7 @@ from spark_jobs.checks.values import (
     is_equal,
     is_near,
     make_equal_bounds,
+    merge_values,
     parse_value,
     read_value,
     spell_value,
@@ -45,8 +46,10 @@ from spark_jobs.contract.checks import (
     CheckResult,
     CheckStatus,
     Limit,
+    Merge,
     Override,
     RecordedGroup,
+    describe_failure,
 )
 from spark_jobs.contract.sql import WORKING
 from spark_jobs.errors import JobError, MarkedProblem
@@ -55,19 +58,23 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from spark_jobs.checks.failing_rows import Sample
+    from spark_jobs.sinks.protocol import StagedPart
 
 
 class StagedRows(Protocol):
     """Where the rows of outputs are until they are published."""
 
-    def read_staged(self, seq: int) -> DataFrame:
-        """Return an output's rows as they were staged, with its columns."""
+    def read_staged(self, seq: int, part: StagedPart | None = None) -> DataFrame:
+        """Return an output's rows as they were staged, with its columns, or a part of them."""
+
+    def split_staged(self, seq: int) -> bool:
+        """Make what is staged so far a part of its own, which can be read already; False where that cannot be."""
 
     def count_staged(self, seq: int) -> int:
         """Return how many rows an output has."""
 
     def count_nulls(self, seq: int, columns: Sequence[str]) -> Mapping[str, int] | None:
-        """Return how many rows have NULL in these columns; None when only reading them would tell."""
+        """Return how many rows have NULL in these columns; None when that takes reading them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +91,7 @@ def raise_failures(checks: Sequence[Check], results: Sequence[CheckResult]) -> N
     marks = {check.name: check.mark for check in checks}
     hint = "correct the data or the definitions and run again; a result that is right can be overridden with a reason"
     problems = [
-        MarkedProblem("CHECK_001", f"Check '{result.name}' failed: {result.message}", hint, marks[result.name])
+        MarkedProblem("CHECK_001", describe_failure(result), hint, marks[result.name])
         for result in results
         if result.status == "failed"
     ]
@@ -101,7 +108,7 @@ class Evaluation:
         self._checks = checks
         self._sources = sources
         self._failing = failing
-        self._overridden = frozenset(override.check for override in overrides)
+        self._overrides = {override.check: override for override in overrides}
         self._background = Background(failing.spark)
         self._frames: dict[Rows, DataFrame] = {}
         self._totals = Totals(self._open)
@@ -109,17 +116,28 @@ class Evaluation:
         self._duplicates: dict[str, Future[tuple[int, int]]] = {}
         self._nulls: dict[str, Mapping[str, int] | None] = {}
         self._staged: set[int] = set()
+        self._early: dict[int, int] = {}
+        """By the seq of an output that is read in two parts, the number of rows of the first."""
 
     def _open(self, rows: Rows) -> DataFrame:
         if rows not in self._frames:
             if rows.output is not None:
-                frame = self._sources.staged.read_staged(rows.output)
+                frame = self._sources.staged.read_staged(rows.output, rows.part)
             else:
                 frame = self._sources.open_input() if rows.table is None else self._sources.open_table(rows.table)
             self._frames[rows] = frame
         return self._frames[rows]
 
     # What is needed
+
+    def begin_early(self, output: int) -> None:
+        """Begin to read what is staged of an output so far, for totals to which those of the rest can be added."""
+        wanted = [wanted for check in self._checks for wanted in _list_mergeable(check, output)]
+        if wanted and output not in self._early and self._sources.staged.split_staged(output):
+            self._early[output] = self._sources.staged.count_staged(output)
+            for sql in wanted:
+                self._totals.want(Rows(output, part="early"), sql)
+            self._begin()
 
     def begin(self, output: int) -> None:
         """Begin to read what checks need of an output, all of which is staged."""
@@ -131,6 +149,22 @@ class Evaluation:
                 if side.output == output:
                     self._ask_value(side, check)
         self._begin()
+
+    def _want(self, rows: Rows, sql: str, merge: Merge | None) -> None:
+        if rows.output not in self._early or merge is None:
+            self._totals.want(rows, sql)
+        elif self._early[rows.output] < self._sources.staged.count_staged(rows.output):
+            self._totals.want(replace(rows, part="rest"), sql)
+
+    def _get(self, rows: Rows, sql: str, merge: Merge | None) -> Any:
+        if rows.output not in self._early or merge is None:
+            return self._totals.get(rows, sql)
+        parts: tuple[StagedPart, ...] = ("early", "rest")
+        known = [replace(rows, part=part) for part in parts]
+        try:
+            return merge_values(merge, [self._totals.get(part, sql) for part in known if self._totals.has(part, sql)])
+        except Exception:  # noqa: BLE001 - a part may be too large for its type where the whole is not
+            return self._totals.read(rows, sql)
 
     def wait(self) -> None:
         """Wait until what was begun is read, before files without rows are removed: what follows is opened anew."""
@@ -163,30 +197,22 @@ class Evaluation:
     def _ask_rows(self, check: Check) -> None:
         if check.kind == "unique" and not check.is_proven:
             self._duplicates[check.name] = self._background.submit(partial(self._count_duplicates, check))
-        where = self._find_counted(check)
+        where = _find_counted(check)
         if where is not None:
-            self._totals.want(Rows(check.output), count_where(where))
+            self._want(Rows(check.output), count_where(where), "sum")
         if check.condition is not None and not check.is_proven and self._find_nulls(check) is None:
-            self._totals.want(Rows(check.output), count_failing(check.condition, check.where))
-
-    def _find_counted(self, check: Check) -> str | None:
-        """Return which of the output's rows have to be counted; None for all, which staging knows, and for none."""
-        if check.kind == "value":
-            return None if check.group_by or check.value is None else check.value.where
-        return check.where if check.kind == "rows" or check.is_proven else None
+            sql = count_failing(check.condition, check.where)
+            self._want(Rows(check.output), sql, None if _may_know_nulls(check) else "sum")
 
     def _ask_value(self, side: CheckedValue, check: Check) -> None:
         if check.group_by:
             self._groups.want(side, check.group_by)
-        elif not self._is_row_count(side):
-            self._totals.want(find_rows(side), spell_value(side.sql, side.type))
-
-    def _is_row_count(self, side: CheckedValue) -> bool:
-        return side.counts_rows and side.output is not None and side.where is None
+        elif not _is_row_count(side):
+            self._want(find_rows(side), spell_value(side.sql, side.type), side.merge)
 
     def _find_nulls(self, check: Check) -> int | None:
         """Return how many rows fail where files know it: how often one column is NULL, or that none of several is."""
-        if check.where is not None or not check.not_null:
+        if not _may_know_nulls(check):
             return None
         if check.name not in self._nulls:
             self._nulls[check.name] = self._sources.staged.count_nulls(check.output, check.not_null)
@@ -198,7 +224,11 @@ class Evaluation:
     # What came of it
 
     def _judge(self, check: Check, index: int) -> CheckResult:
-        """Return the result of a check."""
+        """Return the result of a check, with what has let it pass if it failed."""
+        result = self._judge_kind(check, index)
+        return replace(result, override=self._overrides[check.name]) if result.status == "overridden" else result
+
+    def _judge_kind(self, check: Check, index: int) -> CheckResult:
         result = CheckResult(
             name=check.name, output=check.output, kind=check.kind, on_fail=check.on_fail, status="passed"
         )
@@ -213,12 +243,12 @@ class Evaluation:
             return "passed"
         if check.on_fail == "warn":
             return "warned"
-        return "overridden" if check.name in self._overridden else "failed"
+        return "overridden" if check.name in self._overrides else "failed"
 
     def _count(self, output: int, where: str | None) -> int:
         if where is None:
             return self._sources.staged.count_staged(output)
-        return int(self._totals.get(Rows(output), count_where(where)))
+        return int(self._get(Rows(output), count_where(where), "sum"))
 
     def _judge_rows(self, check: Check, result: CheckResult, index: int) -> CheckResult:
         rows = self._count(check.output, check.where)
@@ -236,7 +266,8 @@ class Evaluation:
         if nulls is not None:
             return nulls
         assert check.condition is not None
-        return int(self._totals.get(Rows(check.output), count_failing(check.condition, check.where)))
+        sql = count_failing(check.condition, check.where)
+        return int(self._get(Rows(check.output), sql, None if _may_know_nulls(check) else "sum"))
 
     def _judge_unique(self, check: Check, result: CheckResult, index: int) -> CheckResult:
         if check.is_proven:
@@ -249,7 +280,7 @@ class Evaluation:
         return self._finish_rows(check, result, uri, sample, describe_duplicates(check, failing, rows, sample))
 
     def _count_duplicates(self, check: Check) -> tuple[int, int]:
-        return count_duplicates(self._pick_rows(check), check.unique)
+        return count_duplicates(self._pick_rows(check), check.unique, self._sources.staged.count_staged(check.output))
 
     def _pick_rows(self, check: Check) -> DataFrame:
         frame = self._open(Rows(check.output))
@@ -267,10 +298,10 @@ class Evaluation:
         return replace(result, status=status, sample=shown, failing_rows_uri=uri, message=message)
 
     def _get_value(self, side: CheckedValue) -> Value:
-        if self._is_row_count(side):
+        if _is_row_count(side):
             assert side.output is not None
             return Decimal(self._sources.staged.count_staged(side.output))
-        return read_value(self._totals.get(find_rows(side), spell_value(side.sql, side.type)), side.type)
+        return read_value(self._get(find_rows(side), spell_value(side.sql, side.type), side.merge), side.type)
 
     def _judge_value(self, check: Check, result: CheckResult) -> CheckResult:
         assert check.value is not None
@@ -349,6 +380,34 @@ class Evaluation:
         return replace(result, status=status, groups=groups, message=message)
 
 
+def _find_counted(check: Check) -> str | None:
+    """Return which of the output's rows have to be counted; None for all, which staging knows, and for none."""
+    if check.kind == "value":
+        return None if check.group_by or check.value is None else check.value.where
+    return check.where if check.kind == "rows" or check.is_proven else None
+
+
+def _is_row_count(side: CheckedValue) -> bool:
+    return side.counts_rows and side.output is not None and side.where is None
+
+
+def _may_know_nulls(check: Check) -> bool:
+    """Tell whether files may know how many rows fail: those in which certain columns are NULL."""
+    return check.where is None and bool(check.not_null)
+
+
+def _list_mergeable(check: Check, output: int) -> Iterator[str]:
+    """Yield the totals that a check needs of an output, of which parts can be added up."""
+    where = _find_counted(check)
+    if check.output == output and where is not None:
+        yield count_where(where)
+    if check.output == output and check.condition is not None and not (check.is_proven or _may_know_nulls(check)):
+        yield count_failing(check.condition, check.where)
+    for side in check.values:
+        if side.output == output and side.merge is not None and not (check.group_by or _is_row_count(side)):
+            yield spell_value(side.sql, side.type)
+
+
 def _are_few(failing: int, rows: int, at_most: Limit) -> bool:
     amount = Decimal(at_most.amount)
     if not at_most.is_percent:
@@ -363,7 +422,7 @@ def _read_bounds(check: Check) -> Bounds:
 
 
 def _find_bounds(check: Check) -> Bounds | None:
-    """Return the constants between which every group must lie; None when there are none."""
+    """Return the constants between which every group must be; None when there are none."""
     assert check.value is not None
     if check.between:
         return _read_bounds(check)
@@ -373,7 +432,7 @@ def _find_bounds(check: Check) -> Bounds | None:
 
 
 def _make_judge(check: Check) -> Callable[[Value, Value], bool]:
-    """Return what tells whether the value of a group passes."""
+    """Return what decides whether the value of a group passes."""
     change = check.change
     if change is not None:
         return lambda value, earlier: is_near(value, earlier, change.least, change.most)
@@ -399,7 +458,7 @@ def _read_groups(check: Check, change: Change) -> dict[Group, Value]:
 
 
 def _can_read(text: str | None, type_: str) -> bool:
-    """Tell whether a recorded text is a value of a type: the check may have been another one then."""
+    """Return whether a recorded text is a value of a type: the check may have been another one then."""
     try:
         parse_value(text, type_)
     except (ValueError, InvalidOperation):

@@ -39,7 +39,7 @@ FAILED, UNSURE, PASSED = 0, 1, 2
 
 @dataclass(frozen=True, slots=True)
 class GroupOutcome:
-    """What came of all groups; those that failed stand first among the ones that are shown."""
+    """The outcome of all groups; of those that are shown, the failed ones come first."""
 
     total: int
     failed: int
@@ -48,7 +48,7 @@ class GroupOutcome:
 
 
 Judge = Callable[[Value, Value], bool]
-"""Gets a value and what it is compared with, and tells whether it passes."""
+"""Gets a value and what it is compared with, and says whether it passes."""
 
 
 def compare_few(
@@ -164,7 +164,7 @@ def _read_values(check: Check, row: Any, expected: Value) -> tuple[Value, Value]
 
 
 def _test_bounds(bounds: Bounds, type_: str) -> str:
-    """Return SQL of the state of a value that must lie between constants."""
+    """Return SQL of the state of a value that must be between constants."""
     value = "`@v0`"
     conditions = []
     for sign, end, rounding in ((">=", bounds.least, ROUND_CEILING), ("<=", bounds.most, ROUND_FLOOR)):

@@ -10,11 +10,14 @@ from pyspark.sql import Observation, functions
 
 from spark_jobs.checks.values import spell_value
 from spark_jobs.contract.sql import WORKING
+from spark_jobs.rows.plan_reading import keeps_until_read
+from spark_jobs.rows.working import InputTotals
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from spark_jobs.contract.checks import Check
+    from spark_jobs.contract.operations import AnyOperation
 
 ROWS = "@rows"
 LONGEST_WAIT_SECONDS = 10
@@ -22,18 +25,29 @@ LONGEST_WAIT_SECONDS = 10
 
 
 class InputValues:
-    """What checks ask of the input: totals are observed, and groups need its rows to be kept once they are read."""
+    """What checks ask of the input: totals are observed, and groups need its rows to be kept once they are read.
 
-    def __init__(self, checks: Sequence[Check]) -> None:
+    Totals come with the action that counts the rows, where their columns are then still what was loaded: each
+    observation copies every row.
+    """
+
+    def __init__(self, checks: Sequence[Check], operations: Sequence[AnyOperation]) -> None:
         sides = [(check, side) for check in checks for side in check.values if side.is_of_input]
         wanted = [spell_value(side.sql, side.type) for check, side in sides if not check.group_by]
         self._wanted = list(dict.fromkeys(wanted))
         self._observation: Observation | None = None
         self._sides = sides
         self.is_grouped = any(check.group_by for check, _ in sides)
-        """Whether a check asks for groups, of which an observation cannot tell."""
+        """Whether a check asks for groups, which an observation cannot compute."""
         self.rows: DataFrame | None = None
         """The input's rows, where they are kept."""
+        self.totals: InputTotals | None = None
+        """What comes with the count of the rows."""
+        reads = [side.reads for check, side in sides if not check.group_by]
+        columns = frozenset(name for names in reads for name in names or ())
+        if wanted and not self.is_grouped and None not in reads and keeps_until_read(operations, columns):
+            named = {f"@i{index}": sql for index, sql in enumerate(self._wanted)}
+            self.totals = InputTotals(named, columns)
 
     def list_columns(self, known: Collection[str]) -> set[str]:
         """Return the columns that checks read of the input."""
@@ -44,7 +58,7 @@ class InputValues:
 
     def observe(self, frame: DataFrame) -> DataFrame:
         """Return the input's rows, which are added up by whoever reads them."""
-        if not self._wanted:
+        if not self._wanted or self.totals is not None:
             return frame
         self._observation = Observation()
         metrics = [functions.expr(sql).alias(f"@i{index}") for index, sql in enumerate(self._wanted)]
@@ -52,11 +66,13 @@ class InputValues:
         return frame.alias(WORKING).observe(self._observation, *metrics)
 
     def read(self, rows: int) -> Mapping[str, Any]:
-        """Return the totals by their SQL, once the rows were read; nothing when they cannot be told.
+        """Return the totals by their SQL, once the rows were read; nothing when they are unknown.
 
         The first action tells them, and one that only begins to read, or finds that it needs no row, tells of fewer
         rows than there are.
         """
+        if self.totals is not None:
+            return {self.totals.metrics[name]: value for name, value in self.totals.found.items()}
         if self._observation is None:
             return {}
         found: dict[str, Any] = {}

@@ -1,16 +1,28 @@
-"""What is said of a check: one sentence with the value, what was expected, the difference and an example."""
+"""The message of a check: one sentence with the value, what was expected, the difference and an example."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from spark_jobs.contract.checks import Check, CheckedValue, CheckResult, GroupResult, Limit
 from spark_jobs.contract.problems import shorten
+from spark_jobs.errors import JobError, MarkedProblem
 
 LONGEST = 1_000
 MOST_NAMED = 6
 MOST_NAMED_GROUPS = 5
 NULL = "NULL"
+
+
+def name_check(error: JobError, checks: Sequence[Check]) -> JobError:
+    """Return an error with the name of the check whose expression has failed."""
+
+    def name(problem: MarkedProblem) -> MarkedProblem:
+        owner = next((check for check in checks if (problem.mark or "").startswith(f"{check.mark}.")), None)
+        return problem if owner is None else replace(problem, message=f"check '{owner.name}': {problem.message}")
+
+    return JobError.of(map(name, error.problems))
 
 
 def describe_rows(check: Check, failing: int, rows: int, sample: Sequence[Mapping[str, str | None]]) -> str:
@@ -34,9 +46,9 @@ def describe_groups(check: Check, failed: int, total: int, groups: Sequence[Grou
     """Say how many groups fail, with the first few of them."""
     by = ", ".join(key.name for key in check.group_by)
     what = f"{failed} of {total} groups by {by} {'fails' if failed == 1 else 'fail'}"
-    told = [_describe_group(check, group) for group in groups[: min(failed, MOST_NAMED_GROUPS)]]
-    if told:
-        what += (": " if len(told) == failed else f", the first {len(told)}: ") + "; ".join(told)
+    named = [_describe_group(check, group) for group in groups[: min(failed, MOST_NAMED_GROUPS)]]
+    if named:
+        what += (": " if len(named) == failed else f", the first {len(named)}: ") + "; ".join(named)
     return _finish(what)
 
 
@@ -93,7 +105,7 @@ def _null(value: str | None) -> str:
 
 
 def _show_example(check: Check, sample: Sequence[Mapping[str, str | None]]) -> str:
-    """Show the columns that the check reads, and before them those that tell one row from another."""
+    """Show the columns that the check reads, and before them those that identify the row."""
     if not sample:
         return ""
     row = sample[0]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from spark_jobs.checks.background import Background
     from spark_jobs.contract.checks import CheckedValue, GroupKey
+    from spark_jobs.sinks.protocol import StagedPart
 
 MOST_COLLECTED_GROUPS = 10_000
 """Groups that are compared by the driver; more are compared by Spark."""
@@ -30,6 +31,7 @@ class Rows:
 
     output: int | None = None
     table: str | None = None
+    part: StagedPart | None = None
 
 
 Open = Callable[[Rows], "DataFrame"]
@@ -64,9 +66,17 @@ class Totals:
             self._begun |= dict.fromkeys(((rows, sql) for sql in wanted), begun)
         self._wanted.clear()
 
+    def has(self, rows: Rows, sql: str) -> bool:
+        """Tell whether the value of an aggregate was asked for."""
+        return (rows, sql) in self.known or (rows, sql) in self._begun
+
     def get(self, rows: Rows, sql: str) -> Any:
         """Return the value of an aggregate."""
         return self.known[rows, sql] if (rows, sql) in self.known else self._begun[rows, sql].result()[sql]
+
+    def read(self, rows: Rows, sql: str) -> Any:
+        """Read the value of an aggregate now."""
+        return self._read(rows, (sql,))[sql]
 
     def _read(self, rows: Rows, wanted: Sequence[str]) -> dict[str, Any]:
         aggregates = [functions.expr(sql).alias(f"@{index}") for index, sql in enumerate(wanted)]

@@ -1,13 +1,15 @@
-"""Values of checks compared exactly: numbers of any size, days, moments and texts."""
+"""Values of checks compared exactly: numbers of any size, days, timestamps and texts."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Context, Decimal
+from functools import reduce
 from typing import Any
 
-from spark_jobs.contract.checks import Limit
+from spark_jobs.contract.checks import Limit, Merge
 
 Value = Decimal | date | datetime | str | bool | None
 EXACT = Context(prec=2_000)
@@ -17,7 +19,7 @@ _EPOCH = datetime(1970, 1, 1)
 
 
 def spell_value(sql: str, type_: str) -> str:
-    """Return SQL of a value as it is fetched: moments as numbers, which pass through nobody's time zone."""
+    """Return SQL of a value as it is fetched: timestamps as numbers, which no time zone changes."""
     return f"unix_micros({sql})" if type_ == "timestamp" else sql
 
 
@@ -65,7 +67,7 @@ class Bounds:
     most: Value = None
 
     def hold(self, value: Value) -> bool:
-        """Tell whether a value lies between, ends included; NULL never does."""
+        """Return whether a value is between, ends included; NULL never does."""
         if value is None:
             return False
         return (self.least is None or self.least <= value) and (  # type: ignore[operator]
@@ -100,18 +102,26 @@ def make_equal_bounds(expected: Value, tolerance: Limit) -> Bounds:
 
 
 def is_equal(value: Value, expected: Value, tolerance: Limit) -> bool:
-    """Tell whether two values are equal but for the tolerance; NULL equals NULL and nothing else."""
+    """Return whether two values are equal but for the tolerance; NULL equals NULL and nothing else."""
     if value is None or expected is None:
         return value is None and expected is None
     return make_equal_bounds(expected, tolerance).hold(value)
 
 
 def is_near(value: Value, baseline: Value, least: Limit | None, most: Limit | None) -> bool:
-    """Tell whether a value is near enough to an earlier one; only NULL is near NULL."""
+    """Return whether a value is near enough to an earlier one; only NULL is near NULL."""
     if value is None or baseline is None:
         return value is None and baseline is None
     ends = [None if limit is None else move(baseline, measure(limit, baseline)) for limit in (least, most)]
     return Bounds(*ends).hold(value)
+
+
+def merge_values(merge: Merge, values: Iterable[Any]) -> Any:
+    """Return the value over all rows, made of those over parts, as Spark has given them; a part may have none."""
+    found = [value for value in values if value is not None]
+    if not found or merge != "sum":
+        return None if not found else min(found) if merge == "min" else max(found)
+    return reduce(EXACT.add, found) if isinstance(found[0], Decimal) else sum(found)
 
 
 def subtract(value: Value, expected: Value) -> str | None:

@@ -12,7 +12,7 @@ from spark_jobs.contract.comparison import Comparison, OutputComparison
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from spark_jobs.contract.plan import OutputOperation
+    from spark_jobs.contract.operations import OutputOperation
 
 SAMPLE_ROWS = 10
 
@@ -32,7 +32,7 @@ class StagedOutputs(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CompareRequest:
-    """What somebody wants to see of what would change."""
+    """What to show of the changes."""
 
     key: tuple[str, ...] | None = None
     """Columns that take the place of the outputs' own keys."""
@@ -42,7 +42,7 @@ class CompareRequest:
 def compare_outputs(
     outputs: Sequence[OutputOperation], sinks: StagedOutputs, request: CompareRequest | None = None
 ) -> Comparison | None:
-    """Return what would change if what is staged were published; None when nobody asked and nothing is replaced."""
+    """Return what would change if what is staged were published; None when not asked for and nothing is replaced."""
     published = {output.seq: sinks.read_published(output.seq) for output in outputs}
     if request is None and not any(frame is not None for frame in published.values()):
         return None

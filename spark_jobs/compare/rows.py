@@ -23,7 +23,8 @@ from spark_jobs.rows.working import read_metrics
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from spark_jobs.contract.plan import Column, OutputOperation
+    from spark_jobs.contract.operations import OutputOperation
+    from spark_jobs.contract.tables import Column
 
 BEFORE, AFTER = "@before", "@after"
 _names = iter(range(2**31))
@@ -31,7 +32,7 @@ _names = iter(range(2**31))
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """What one look at the rows of a side tells."""
+    """The result of one look at the rows of a side."""
 
     rows: int
     content: tuple[Any, ...]
@@ -93,7 +94,7 @@ class _Compared:
         return _Compared(self.operation, self.columns, (), self.old, self.new)
 
     def describe(self, found: _Found | None = None) -> OutputComparison:
-        """Return the comparison as reports tell it."""
+        """Return the comparison as a report has it."""
         found = found or _Found()
         changes = found.changed_columns or {}
         return OutputComparison(

@@ -17,7 +17,7 @@ _MAGIC = re.compile(r"[][{}*?\\]")
 
 
 def has_scheme(text: str) -> bool:
-    """Tell whether a text is a URI with a scheme such as `s3a:`."""
+    """Return whether a text is a URI with a scheme such as `s3a:`."""
     return _SCHEME.match(text) is not None
 
 
@@ -31,7 +31,7 @@ def find_local_path(address: str) -> str | None:
 
 
 def is_local(address: str) -> bool:
-    """Tell whether an address names a path of this machine's file system."""
+    """Return whether an address names a path of this machine's file system."""
     return find_local_path(address) is not None
 
 
@@ -46,21 +46,21 @@ def unescape_pattern(address: str) -> str:
 
 
 def is_pattern(text: str) -> bool:
-    """Tell whether a text has a character that stands for others."""
+    """Return whether a text has a character that stands for others."""
     return _MAGIC.search(text) is not None
 
 
 def is_glob(text: str) -> bool:
-    """Tell whether a text stands for more than itself; a character after a backslash does not."""
+    """Return whether a text stands for more than itself; a character after a backslash does not."""
     return not set("*?[{").isdisjoint(re.sub(r"\\.", "", text))
 
 
 class IrregularFileError(OSError):
-    """What stands at a path is not a file with an end: a pipe that may never be written to, or a device."""
+    """What is at a path is not a file with an end: a pipe that may never be written to, or a device."""
 
 
 def read_regular_file(path: str | os.PathLike[str], limit: int) -> bytes:
-    """Return a file's content, of one that is larger than the limit one byte more than that."""
+    """Return a file's content, cut one byte after the limit."""
     if "\0" in os.fspath(path):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
     mode = os.stat(path).st_mode

@@ -1,4 +1,4 @@
-"""Words that may stand before an opening bracket; `make docs` writes them from the functions' table."""
+"""Words that may come before an opening bracket; `make docs` writes them from the functions' table."""
 
 CALLABLE = frozenset({
     "abs", "add_months", "and", "array", "between", "bround", "case", "cast", "ceil", "coalesce", "concat",

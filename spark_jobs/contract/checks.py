@@ -1,4 +1,4 @@
-"""Checks between planning and job: what is looked at, what it is held to, and what came of it.
+"""Checks between planning and job: what is looked at, what it is compared with, and the result.
 
 SQL names columns as in the rest of a plan: `` `@w` `` is the row at hand, of the output, of the input as it was loaded,
 or of a dataset's table. Amounts, percentages and values are texts of plain digits, so that they stay exact.
@@ -15,6 +15,7 @@ from spark_jobs.contract.documents import Matching
 CheckKind = Literal["rows", "unique", "value"]
 OnFail = Literal["block", "warn"]
 CheckStatus = Literal["passed", "failed", "warned", "recorded", "no_baseline", "overridden"]
+Merge = Literal["sum", "min", "max"]
 Digits = Annotated[str, Matching(r"-?[0-9]+(?:\.[0-9]+)?")]
 MOST_GROUPS = 50
 MOST_SAMPLES = 10
@@ -59,6 +60,8 @@ class CheckedValue:
     """The columns that it reads, those of `where` included; None in snapshots that do not say."""
     counts_rows: bool = False
     """Whether it is the number of all rows, which staging knows."""
+    merge: Merge | None = None
+    """How values over parts of the rows make the one over all; None where they do not."""
 
     @property
     def is_of_input(self) -> bool:
@@ -96,7 +99,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Override:
-    """That somebody lets a failing check pass."""
+    """The permission for a failing check, by somebody, for a reason."""
 
     check: str
     who: str
@@ -116,7 +119,7 @@ class Check:
     on_fail: OnFail
     mark: str
     where: str | None = None
-    """Of `rows` and `unique`; that of a value stands beside the value."""
+    """Of `rows` and `unique`; that of a value is kept with the value."""
     at_most: Limit = NOTHING
     condition: str | None = None
     """Of `rows`."""
@@ -128,7 +131,7 @@ class Check:
     columns: tuple[str, ...] = ()
     """What `rows` and `unique` read: an example shows them first."""
     is_proven: bool = False
-    """Whether the operations make sure of it, so that nobody has to look."""
+    """Whether the operations make sure of it, so that it need not be evaluated."""
     group_by: tuple[GroupKey, ...] = ()
     value: CheckedValue | None = None
     equals: CheckedValue | None = None
@@ -167,7 +170,7 @@ class GroupResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """What came of a check; values are texts, exact."""
+    """The result of a check; values are texts, exact."""
 
     name: str
     output: int
@@ -184,6 +187,8 @@ class CheckResult:
     sample: tuple[dict[str, str | None], ...] = ()
     failing_rows_uri: str | None = None
     message: str = ""
+    override: Override | None = None
+    """What let it pass, where it is overridden."""
     recorded: tuple[RecordedGroup, ...] = ()
     """All groups of a check of `change`, for the run that is compared with this one."""
 
@@ -195,13 +200,20 @@ def show_result(result: CheckResult) -> dict[str, Any]:
 
 
 def describe_result(result: CheckResult) -> str:
-    """Say in one line what came of a check."""
-    told = result.message
-    if not told and result.value is not None:
-        told = result.value if result.expected is None else f"{result.value}, expected {result.expected}"
-    elif not told and result.failing_rows is not None:
-        told = f"{result.failing_rows} of {result.rows} rows fail"
-    return f"check '{result.name}' {result.status.replace('_', ' ')}" + (f": {told}" if told else "")
+    """Describe the result of a check in one line."""
+    detail = result.message
+    if not detail and result.value is not None:
+        detail = result.value if result.expected is None else f"{result.value}, expected {result.expected}"
+    elif not detail and result.failing_rows is not None:
+        detail = f"{result.failing_rows} of {result.rows} rows fail"
+    if result.override is not None:
+        detail = f"{detail} (overridden by {result.override.who}: {result.override.reason})"
+    return f"check '{result.name}' {result.status.replace('_', ' ')}" + (f": {detail}" if detail else "")
+
+
+def describe_failure(result: CheckResult) -> str:
+    """Describe a check that keeps a run from being published."""
+    return f"Check '{result.name}' failed: {result.message}"
 
 
 def count_statuses(results: Iterable[CheckResult]) -> dict[str, int]:

@@ -1,9 +1,9 @@
-"""What would change if staged rows were published: rows and totals by output, as reports tell it."""
+"""What would change if staged rows were published: rows and totals by output, as reports have them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
 from spark_jobs.contract.documents import Between
@@ -58,12 +58,34 @@ class OutputComparison:
         """Whether readers would see anything else."""
         return self.added + self.removed + self.changed > 0
 
+    def in_order(self) -> OutputComparison:
+        """Return it with the values of rows in the order of the output's columns: in JSON they have none."""
+        names = (*self.key, *(column.name for column in self.columns))
+        places = {name: place for place, name in reversed([*enumerate(names)])}
+
+        def arrange(values: Values | None) -> Values | None:
+            return (
+                None
+                if values is None
+                else dict(sorted(values.items(), key=lambda item: places.get(item[0], len(places))))
+            )
+
+        sample = (
+            RowChange(row.change, arrange(row.key) or {}, arrange(row.before), arrange(row.after))
+            for row in self.sample
+        )
+        return replace(self, sample=tuple(sample))
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """All outputs before and after."""
 
     outputs: tuple[OutputComparison, ...] = ()
+
+    def in_order(self) -> Comparison:
+        """Return it with the values of rows in the order of the outputs' columns."""
+        return Comparison(tuple(output.in_order() for output in self.outputs))
 
     @property
     def differs(self) -> bool:

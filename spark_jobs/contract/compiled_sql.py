@@ -13,18 +13,18 @@ from urllib.parse import unquote
 
 from spark_jobs.contract.callable_words import CALLABLE
 from spark_jobs.contract.jdbc_properties import DATABASES, find_refused_properties, is_permitted
-from spark_jobs.contract.options import KNOWN_FORMATS, moves_files, runs_code
-from spark_jobs.contract.plan import (
+from spark_jobs.contract.operations import (
     AppendOperation,
     Destination,
-    Location,
     Operation,
     OutputOperation,
-    Plan,
     UpdateOperation,
     order_joins,
 )
+from spark_jobs.contract.options import KNOWN_FORMATS, moves_files, runs_code
+from spark_jobs.contract.plan import Plan
 from spark_jobs.contract.problems import shorten
+from spark_jobs.contract.tables import Location
 
 _TOKEN = re.compile(
     r"\s+|/\*@[^*/]*\*/"
@@ -145,7 +145,7 @@ def find_foreign_part(sql: str) -> str | None:
 
 
 def split_sql(sql: str) -> Iterator[re.Match[str]]:
-    """Return the tokens of SQL without blanks and comments; their groups tell names, texts, words and signs.
+    """Return the tokens of SQL without blanks and comments; their groups distinguish names, texts, words and signs.
 
     What is none of these ends the text, as the group `foreign`.
     """

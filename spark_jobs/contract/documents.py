@@ -1,6 +1,6 @@
 """Documents between planning and job: from JSON's values to the dataclasses that declare them, strictly, and back.
 
-Keys that nobody declares are ignored and missing ones get their defaults, so that documents of other versions can be
+Unknown keys are ignored and missing ones get their defaults, so that documents of other versions can be
 read. Everything else that does not fit is refused with the place in the document.
 """
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 _Reader = Callable[[Any], Any]
 
 NOT_IN_DOCUMENT = {"in_document": False}
-"""Metadata of a field that is known of a document and does not stand in it."""
+"""Metadata of a field that belongs to a document and is not written into it."""
 
 
 class DocumentError(ValueError):
@@ -68,7 +68,7 @@ def read_document(kind: type[T], value: Any) -> T:
 def write_document(value: Any) -> Any:
     """Return a dataclass as JSON's own kinds of values; what has its default is left out."""
     if is_dataclass(value):
-        return {item.name: write_document(getattr(value, item.name)) for item in fields(value) if _is_told(item, value)}
+        return {item.name: write_document(getattr(value, item.name)) for item in fields(value) if _is_set(item, value)}
     if isinstance(value, Mapping):
         return {key: write_document(entry) for key, entry in value.items()}
     if isinstance(value, tuple | list):
@@ -98,11 +98,11 @@ def _refuse_floats(value: object, path: str) -> None:
             _refuse_floats(entry, f"{path}[{position}]")
 
 
-def _is_told(item: Field[Any], holder: Any) -> bool:
+def _is_set(item: Field[Any], holder: Any) -> bool:
     if not item.metadata.get("in_document", True):
         return False
     value = getattr(holder, item.name)
-    # Operations are told apart by their type, which each class has as its default.
+    # Operations are distinguished by their type, which each class has as its default.
     if item.name == "type":
         return True
     return bool(value != (item.default if item.default_factory is MISSING else item.default_factory()))
@@ -159,7 +159,7 @@ def _make_union_reader(members: tuple[Any, ...]) -> _Reader:
 
 
 def _make_reader_by_type(members: list[Any]) -> _Reader:
-    """Read one of several: choices as they are, dataclasses by what stands under `type`."""
+    """Read one of several: choices as they are, dataclasses by their `type`."""
     if all(get_origin(member) is Literal for member in members):
         return _make_choice_reader(tuple(choice for member in members for choice in get_args(member)))
     readers = {member.__dataclass_fields__["type"].default: _make_reader(member) for member in members}

@@ -1,4 +1,4 @@
-"""Long lists of a table's files stand in a document beside the snapshot, which holds their digests.
+"""Long lists of a table's files are kept in a document beside the snapshot, which holds their digests.
 
     <sha256>.json                   the snapshot: a location has `file_list`, the digest of its list, instead of `files`
     <sha256>.json.files             the lists by their digests
@@ -15,7 +15,8 @@ from dataclasses import replace
 from typing import Any
 
 from spark_jobs.contract.documents import encode_canonical
-from spark_jobs.contract.plan import Location, Plan, Table
+from spark_jobs.contract.plan import Plan
+from spark_jobs.contract.tables import Location, Table
 
 MAX_FILES_IN_PLACE = 10_000
 """A table with more files has its lists beside the snapshot."""
@@ -35,11 +36,11 @@ def take_out_lists(plan: Plan) -> tuple[Plan, bytes]:
 
 
 def fill_in_lists(plan: Plan, read: ReadLists | None) -> tuple[Plan, bytes]:
-    """Return a plan with all its lists, and the document that they stand in; WrongListError when it is another one."""
+    """Return a plan with all its lists, and the document that holds them; WrongListError when it is another one."""
     if not any(location.file_list for table in plan.tables.values() for location in table.locations):
         return plan, b""
     if read is None:
-        raise WrongListError("the lists of its files, which stand beside it, were not given")
+        raise WrongListError("the lists of its files, which are kept beside it, were not given")
     content = read()
     lists = _read_lists(content)
     tables = {key: _fill_in(table, lists) for key, table in plan.tables.items()}
@@ -66,7 +67,9 @@ def _fill_in(table: Table, lists: Mapping[str, Any]) -> Table:
             return location
         files = lists.get(location.file_list)
         if not isinstance(files, list) or _digest(tuple(files)) != location.file_list:
-            raise WrongListError("the lists of its files, which stand beside it, are not those that it was made with")
+            raise WrongListError(
+                "the lists of its files, which are kept beside it, are not those that it was made with"
+            )
         return replace(location, files=tuple(files), file_list=None)
 
     return replace(table, locations=tuple(map(fill, table.locations)))

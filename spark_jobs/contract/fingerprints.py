@@ -1,4 +1,4 @@
-"""Which files were read: a digest that planning and job take in the same way."""
+"""Which files were read: a digest that planning and job compute in the same way."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from spark_jobs.contract.plan import Location
+    from spark_jobs.contract.tables import Location
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -22,7 +22,7 @@ class FileState:
 
 
 def list_committed(location: Location) -> list[FileState]:
-    """Return the files of a table's version, which never change: their names say it all."""
+    """Return the files of a table's version; they never change, so that their names identify them."""
     return [FileState(f"{location.uri.rstrip('/')}/{name}", 0, 0) for name in location.files]
 
 

@@ -136,8 +136,9 @@ class RefusedProperty:
     def hint(self) -> str:
         """Return what may be written instead."""
         which = f"of {self.database} " if self.database is not None else ""
+        allowed = f"allowed are {', '.join(self.allowed)}" if self.allowed else "none is allowed"
         return (
-            f"allowed are {', '.join(self.allowed)}; an administrator can allow other properties {which}"
+            f"{allowed}; an administrator can allow other properties {which}"
             f"in the environment variable {ENVIRONMENT_VARIABLE}"
         )
 
@@ -161,7 +162,7 @@ def find_refused_properties(
 
 
 def is_permitted(options: Mapping[str, str], name: str, environment: Mapping[str, str] | None = None) -> bool:
-    """Tell whether an administrator allows this option for the database of these options, or something in its URL."""
+    """Return whether an administrator allows this option for the database of these options, or something in its URL."""
     url = next((value for option, value in options.items() if _normalise(option) == "url"), None)
     permitted = read_permitted(find_database(url) if url is not None else None, environment)
     names = _list_url_properties(url or "") if _normalise(name) == "url" else [name]
@@ -195,6 +196,8 @@ def _list_url_properties(url: str) -> list[str]:
     """Return the names in a URL, also as drivers see them that decode `%65` before they compare."""
     texts = dict.fromkeys((url, unquote(url)))
     names = [name for text in texts for pattern in (_IN_URL, _FETCHED_PROPERTIES) for name in pattern.findall(text)]
+    # Some drivers take a name alone for "true".
+    names += [unquote(part) for part in url.partition("?")[2].split("&") if part.strip() and "=" not in part]
     return list(dict.fromkeys(name.strip("{} \t\r\n") for name in names))
 
 

@@ -1,4 +1,4 @@
-"""Options of readers and writers, whose names Spark tells apart without regard to case; and those that are refused."""
+"""Options of readers and writers, whose names Spark compares without regard to case; and those that are refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PLACE_OF_FILES = re.compile(
 )
 
 KNOWN_FORMATS = ("parquet", "csv", "json", "orc", "jdbc", "iceberg", "delta")
-"""Formats that Spark takes in any case, and that are told apart by their small letters here."""
+"""Formats that Spark takes in any case, and that are compared in lower case here."""
 # Hadoop takes this for a path too, and a session may have a setting of its own.
 PLAIN_NAMES: Mapping[str, str] = {"mapreduce.output.basename": "part"}
 FAILFAST: Mapping[str, str] = {"mode": "FAILFAST"}
@@ -78,12 +78,12 @@ def drop_options(options: Mapping[str, str], *names: str) -> dict[str, str]:
 
 
 def moves_files(name: str) -> bool:
-    """Tell whether an option says where files are or what they are called: only paths and prefixes say that."""
+    """Return whether an option says where files are or what they are called: only paths and prefixes say that."""
     return PLACE_OF_FILES.fullmatch(name) is not None
 
 
 def runs_code(name: str, value: str) -> bool:
-    """Tell whether an option may hold a statement, or the name of a class to be loaded."""
+    """Return whether an option may hold a statement, or the name of a class to be loaded."""
     name = name.strip()
     if LOGIN_OF_STORE.fullmatch(f"{name}={value}"):
         return False

@@ -1,4 +1,4 @@
-"""Tables in which the job keeps what it stages and publishes: nobody's outputs may have their names."""
+"""Tables in which the job keeps what it stages and publishes: no output may have their names."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _OWN_TABLE = re.compile(rf"(^|\.)({LEDGER}$|{STAGE_PREFIX})", re.IGNORECASE)
 
 
 def is_own_table(name: str) -> bool:
-    """Tell whether a table is one of the job's own."""
+    """Return whether a table is one of the job's own."""
     return _OWN_TABLE.search(name) is not None
 
 
 def name_lock(calendar: str, period: str) -> str:
-    """Return what stands in the ledger for a period that was locked; no period is called so."""
+    """Return the ledger entry for a period that was locked; no period is called so."""
     return f"lock:{calendar}/{period}"

@@ -1,402 +1,20 @@
-"""The plan: the part of a snapshot that the Spark job executes.
-
-SQL in a plan names three things: `` `@w` `` is the row at hand (the working dataset, or an append's source rows),
-`` `@@alias` `` a join's or lookup's columns, and nothing else: every column is written as `` `@w`.`amount` `` or
-`` `@@fx`.`rate` ``. A comment `/*@10:assignments[0].expression*/` inside a cast names an entry of `marks`, so that an
-overflow on the cluster points at the line of YAML it comes from.
-"""
+"""The plan: the part of a snapshot that the Spark job executes."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from spark_jobs.contract.addresses import unescape_pattern
 from spark_jobs.contract.checks import Check
-from spark_jobs.contract.documents import NOT_IN_DOCUMENT, Between, Matching
+from spark_jobs.contract.documents import Between
+from spark_jobs.contract.operations import AnyOperation, Destination, OutputOperation
+from spark_jobs.contract.tables import Column, Location, Mark, Table
 
-MAX_SEQ = 2**31 - 1
 MAX_VERSION = 2**31 - 1
 
-Role = Literal["input", "lookup", "join", "append", "check"]
 PeriodStatus = Literal["open", "closed", "locked"]
 Version = Annotated[int, Between(1, MAX_VERSION)]
-Seq = Annotated[int, Between(1, MAX_SEQ)]
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column with its type as Spark spells it."""
-
-    name: str
-    type: str
-    nullable: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A place in the YAML that an error on the cluster points at."""
-
-    file: str | None = None
-    line: int = 1
-    column: int = 1
-    field: str | None = None
-    operation_seq: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Location:
-    """Where rows are: files, a table over JDBC, a pinned version of an Iceberg or Delta table, or rows written out."""
-
-    kind: Literal["files", "jdbc", "table", "memory"]
-    format: str = ""
-    uri: str = ""
-    table: str | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
-    credential_ref: str | None = None
-    on_missing: Literal["error", "empty"] = "error"
-    period: str | None = None
-    """The period whose rows this location holds: the filter's value, and the value of a column that is not there."""
-    needs_rows: bool = False
-    """Whether it must hold rows of the period, and not only be there: other periods have their rows there too."""
-    columns: tuple[str, ...] = ()
-    """For memory: names of the values of a row, as a file's header would give them."""
-    rows: tuple[tuple[str | None, ...], ...] = ()
-    """For memory: one text (or NULL) for each of `columns`."""
-    version: str | None = None
-    """For a table: the snapshot id or version that is read."""
-    files: tuple[str, ...] = ()
-    """For a table: the Parquet files of this version, as paths below `uri`."""
-    file_list: Annotated[str, Matching("[0-9a-f]{64}")] | None = None
-    """Where `files` stand beside the snapshot: the digest of their list."""
-    schema: tuple[Column, ...] = ()
-    """For a table: its columns, as they are called and typed in this version."""
-    names: Mapping[str, str | None] = field(default_factory=dict)
-    """For a table: columns that have another name in these files, or (None) are not in them."""
-    constants: Mapping[str, str | None] = field(default_factory=dict)
-    """For a table: columns whose one value for all these files stands in its metadata, as text or NULL."""
-
-    @property
-    def holds_parquet(self) -> bool:
-        """Whether rows are read from Parquet files."""
-        return self.kind == "table" or (self.kind == "files" and self.format == "parquet")
-
-    @property
-    def shown_uri(self) -> str:
-        """The files' address as people write it, without the escapes of what is not a pattern."""
-        return unescape_pattern(self.uri)
-
-
-@dataclass(frozen=True, slots=True)
-class Temporal:
-    """How a table's rows are chosen for the run's period."""
-
-    mode: Literal["period", "bitemporal", "snapshot"]
-    period_column: str = "_period"
-    from_column: str = "_period_from"
-    to_column: str = "_period_to"
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table at a pinned version, with everything that is needed to read it."""
-
-    role: Role
-    dataset_id: str
-    dataset_version: int
-    table: str
-    columns: tuple[Column, ...]
-    temporal: Temporal
-    locations: tuple[Location, ...]
-    mark: str
-    """Key of the mark that a failure to read this table points at."""
-    natural_key_columns: tuple[str, ...] = ()
-    as_of: date | None = None
-    """The day whose rows a bitemporal table gives; the run's if None."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Read:
-    """A column that SQL reads: of the row at hand, or of an alias."""
-
-    column: str
-    alias: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Equality:
-    """One equality of a join condition: a side over the row at hand, a side over the alias."""
-
-    row: str
-    alias: str
-
-
-@dataclass(frozen=True, slots=True)
-class Join:
-    """A left join for one operation: a runtime join, or a lookup that its expressions use."""
-
-    alias: str
-    table: str
-    """Key into the plan's tables."""
-    columns: tuple[str, ...]
-    """Columns of the alias that the operation's expressions use, its own condition apart."""
-    condition: str
-    """The whole condition as SQL."""
-    mark: str
-    equalities: tuple[Equality, ...] = ()
-    """The AND-connected equalities of the condition, when there are any."""
-    key: tuple[str, ...] = ()
-    """Working columns of the condition, shown as the key of a row with more than one match."""
-    reads: tuple[Read, ...] = ()
-    """What the condition reads."""
-    counted: bool = False
-    """Whether the report tells how many touched rows have a match: of joins, and not of lookups."""
-    required: bool = False
-    """Whether a touched row without a match fails the run."""
-    alternatives: tuple[str, ...] = ()
-    """For a condition without such equalities: conditions that have one each, and of which one is TRUE where it is."""
-
-    @property
-    def ways(self) -> tuple[str, ...]:
-        """Conditions to look for a match with, each for what the earlier ones do not find."""
-        conditions = self.alternatives or (self.condition,)
-        return tuple(
-            " AND ".join([f"({condition})", *(f"NOT coalesce({earlier}, FALSE)" for earlier in conditions[:index])])
-            for index, condition in enumerate(conditions)
-        )
-
-    @property
-    def is_hashed(self) -> bool:
-        """Whether matches are found by equal values."""
-        return bool(self.equalities or self.alternatives)
-
-    @property
-    def match_columns(self) -> tuple[str, ...]:
-        """Columns of the alias that anything reads: the condition, or the operation's expressions."""
-        own = (read.column for read in self.reads if read.alias == self.alias)
-        return tuple(dict.fromkeys((*self.columns, *own)))
-
-    @property
-    def earlier_aliases(self) -> frozenset[str]:
-        """Other aliases that the condition reads."""
-        return frozenset(read.alias for read in self.reads if read.alias is not None) - {self.alias}
-
-
-def order_joins(joins: Sequence[Join]) -> list[list[Join]]:
-    """Return joins in steps: what reads an earlier alias comes in a later one."""
-    steps, waiting = [], list(joins)
-    while waiting:
-        names = {join.alias for join in waiting}
-        steps.append([join for join in waiting if not join.earlier_aliases & names])
-        if not steps[-1]:
-            raise ValueError("joins wait for each other")
-        waiting = [join for join in waiting if join not in steps[-1]]
-    return steps
-
-
-@dataclass(frozen=True, slots=True)
-class Expression:
-    """A column and the SQL of its value, cast to the column's type."""
-
-    column: str
-    type: str
-    sql: str
-    mark: str
-    reads: tuple[Read, ...] = ()
-    can_fail: bool = True
-    """Whether there are values for which it cannot be computed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
-    """What all compiled operations have."""
-
-    type: str
-    seq: Seq
-    name: str
-    mark: str
-    adds: tuple[Column, ...] = ()
-    """Columns that the working dataset has from this operation on."""
-    where: str | None = None
-    """Selector as SQL; the executor adds that deleted rows are left out."""
-    where_reads: tuple[Read, ...] = ()
-    joins: tuple[Join, ...] = ()
-    """Lookups first, then runtime joins in their order."""
-    origins: tuple[int, ...] | None = None
-    """Origins of the rows that the selector may pick: 0 is the input, else the seq of what made them; None: any."""
-    picks_by_origin: bool = False
-    """Whether the selector picks all live rows of these origins."""
-
-    @property
-    def where_aliases(self) -> tuple[str, ...]:
-        """Aliases that the selector reads, in the order of the joins."""
-        read = {found.alias for found in self.where_reads}
-        return tuple(join.alias for join in self.joins if join.alias in read)
-
-    @property
-    def expressions(self) -> tuple[Expression, ...]:
-        """All values that it computes."""
-        return ()
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        """Keys of the tables that it reads beside the working dataset."""
-        return tuple(dict.fromkeys(join.table for join in self.joins))
-
-    def may_touch(self, origins: Collection[int]) -> bool:
-        """Tell whether it may touch rows of any of these origins."""
-        return self.origins is None or not set(self.origins).isdisjoint(origins)
-
-    def touches_all(self, origins: Collection[int]) -> bool:
-        """Tell whether it touches all live rows of these origins for certain."""
-        if self.where is None:
-            return True
-        return self.picks_by_origin and self.origins is not None and set(origins) <= set(self.origins)
-
-
-@dataclass(frozen=True, slots=True)
-class GroupColumn:
-    """A value over the group of a touched row, which assignments and later steps read as a column of the row."""
-
-    column: str
-    type: str
-    sql: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpdateOperation(Operation):
-    """A compiled update."""
-
-    type: Literal["update"] = "update"
-    assignments: tuple[Expression, ...]
-    group_steps: tuple[tuple[GroupColumn, ...], ...] = ()
-    """Columns over groups of the touched rows; each step may read the columns of those before."""
-
-    @property
-    def expressions(self) -> tuple[Expression, ...]:
-        """All values that it computes."""
-        return self.assignments
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AggregateOperation(Operation):
-    """A compiled aggregate."""
-
-    type: Literal["aggregate"] = "aggregate"
-    group_by: tuple[str, ...]
-    aggregations: tuple[Expression, ...]
-
-    @property
-    def expressions(self) -> tuple[Expression, ...]:
-        """All values that it computes."""
-        return self.aggregations
-
-
-@dataclass(frozen=True, slots=True)
-class Expand:
-    """How an append makes a row of each pair of a source row, which the alias names, and a working row."""
-
-    alias: str
-    condition: str
-    """SQL over both rows that is TRUE for a pair."""
-    reads: tuple[Read, ...]
-    """What the condition reads."""
-    rows: Operation
-    """Which working rows are paired, and the lookups of their expressions."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppendOperation(Operation):
-    """A compiled append; without group_by the source's rows come as they are."""
-
-    type: Literal["append"] = "append"
-    source: str
-    """Key into the plan's tables."""
-    source_dataset_id: str
-    columns: tuple[Expression, ...]
-    """Working columns that the (aggregated) source rows fill, as SQL over `@w` = those rows; the others are NULL.
-
-    With `expand` the SQL is over `@w` = the working row and the alias = the source row.
-    """
-    group_by: tuple[str, ...] = ()
-    aggregations: tuple[Expression, ...] = ()
-    distinct: bool = False
-    """Whether one row is left of those that are equal in all columns but system columns."""
-    expand: Expand | None = None
-
-    @property
-    def expressions(self) -> tuple[Expression, ...]:
-        """All values that it computes."""
-        return (*self.aggregations, *self.columns)
-
-    @property
-    def tables(self) -> tuple[str, ...]:
-        """Keys of the tables that it reads beside the working dataset."""
-        return (self.source, *(self.expand.rows.tables if self.expand is not None else ()))
-
-    def may_touch(self, origins: Collection[int]) -> bool:
-        """Tell whether it may pair rows of any of these origins."""
-        return self.expand is not None and self.expand.rows.may_touch(origins)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteOperation(Operation):
-    """A compiled delete."""
-
-    type: Literal["delete"] = "delete"
-
-
-@dataclass(frozen=True, slots=True)
-class Destination:
-    """Where an output goes."""
-
-    kind: Literal["files", "jdbc", "table"]
-    format: str
-    display: str
-    """How the destination is shown to people; never holds a secret."""
-    uri: str = ""
-    """Folder; of a table, the one below which its data files are written."""
-    table: str | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
-    credential_ref: str | None = None
-    shared: bool = False
-    """Whether other projects may write the same periods of it."""
-    published: tuple[Location, ...] | None = field(default=None, metadata=NOT_IN_DOCUMENT)
-    """Of an Iceberg or Delta table: what readers see of the rows that are replaced, where the submitting process,
-    which alone has the table's library, has said so."""
-
-
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """That an output is also kept as an immutable slice of a registered dataset."""
-
-    dataset_id: str
-    dataset_name: str
-    uri_prefix: str
-    """Folder of this dataset in the slice store; the job makes a new folder below it for each attempt."""
-    definition: Mapping[str, Any] = field(default_factory=dict)
-    """The dataset's definition without a version."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputOperation(Operation):
-    """A compiled output."""
-
-    type: Literal["output"] = "output"
-    columns: tuple[Column, ...]
-    include_deleted: bool
-    write_mode: Literal["replace_period", "overwrite"]
-    destination: Destination
-    slice: Slice | None = None
-    distinct: bool = False
-    """Whether one row is left of those that are equal in all written columns but system columns."""
-    key: tuple[str, ...] = ()
-    """Columns that say which row is which, for comparisons; none: rows are compared as a multiset."""
-
-
-AnyOperation = UpdateOperation | AggregateOperation | AppendOperation | DeleteOperation | OutputOperation
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,7 +29,7 @@ class UsedDefinition:
 
 @dataclass(frozen=True, slots=True)
 class RuleTrace:
-    """Why a resolver's rule was taken or left."""
+    """Why a resolver's rule was chosen or skipped."""
 
     name: str
     matched: bool
@@ -445,7 +63,7 @@ class PublicationSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What whoever runs a plan must know of it beside what is executed."""
+    """What is needed to run a plan beside what is executed."""
 
     calendar: str = "gregorian"
     allow_closed: bool = False
@@ -453,6 +71,8 @@ class Settings:
     """The period's status in the calendar's file."""
     enclosing_periods: tuple[str, ...] = ()
     """Identifiers of the coarser periods that the period belongs to."""
+    previous_period: str | None = None
+    """Identifier of the period before, '' when the calendar has none; None in a snapshot of an older package."""
     definitions: tuple[UsedDefinition, ...] = ()
     trace: Mapping[str, TableTrace] = field(default_factory=dict)
     """By the table's key."""
@@ -493,20 +113,3 @@ class Plan:
         locations = [location for table in self.tables.values() for location in table.locations]
         places: list[Location | Destination] = [*locations, *(output.destination for output in self.outputs)]
         return sorted({place.credential_ref for place in places if place.credential_ref and place.kind != "table"})
-
-
-def name_table(table: Table) -> str:
-    """Return how messages speak of a table."""
-    return f"table '{table.table}' of dataset '{table.dataset_id}'"
-
-
-def name_column(table: Table, column: str | None) -> str:
-    """Return how messages speak of a table's column."""
-    return name_table(table) + (f", column '{column}'" if column else "")
-
-
-def name_place(table: Table, location: Location) -> str:
-    """Return how messages speak of one of a table's locations: with its period where the table has several."""
-    place = location.shown_uri or location.table or location.kind
-    is_one_of_many = len({found.period for found in table.locations}) > 1
-    return f"{place} for {location.period}" if is_one_of_many and location.period else place

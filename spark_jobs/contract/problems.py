@@ -18,7 +18,7 @@ def shorten(text: str, limit: int = 200) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something stands in the definitions: in a file, and the logical path to it."""
+    """Where something is in the definitions: in a file, and the logical path to it."""
 
     file: str | None = None
     line: int = 1

@@ -1,4 +1,4 @@
-"""What tells a process of this machine from a later one with the same number."""
+"""Identities of processes, which distinguish one from a later process with the same number."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A process as Linux tells of it."""
+    """A process, as Linux describes it."""
 
     state: str
-    """One letter: `T` stands still, `Z` and `X` have ended and are not cleared away."""
+    """One letter: `T` is stopped, `Z` and `X` have ended and are not cleared away."""
     start: str
     """When it began, in ticks since the machine did."""
 
@@ -24,9 +24,9 @@ class Process:
 def find_process(number: int) -> Process | None:
     """Return a process; None where there is none, or where that cannot be seen."""
     try:
-        told = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
+        status = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    # The name stands in brackets, and may hold some itself.
-    fields = told.rpartition(")")[2].split()
+    # The name is in brackets, and may hold some itself.
+    fields = status.rpartition(")")[2].split()
     return Process(fields[0], fields[19])

@@ -1,4 +1,4 @@
-"""The lines that a job prints while it runs, and how its submitter tells them from Spark's."""
+"""The lines that a job prints while it runs, and how its submitter distinguishes them from Spark's."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ def write_progress(text: str) -> str:
 
 
 def is_progress(line: str) -> bool:
-    """Tell whether a job has printed the line, and not Spark, whose lines begin with a date or with words."""
+    """Return whether a job has printed the line, and not Spark, whose lines begin with a date or with words."""
     return _LINE.match(line) is not None

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from spark_jobs.contract.documents import encode_canonical, read_document, write_document
-from spark_jobs.contract.plan import Location, OutputOperation
+from spark_jobs.contract.operations import OutputOperation
 from spark_jobs.contract.snapshot import Snapshot
+from spark_jobs.contract.tables import Location
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +23,14 @@ class PublishedRows:
 
 
 def write_published(snapshot: Snapshot) -> bytes:
-    """Return the document of what the destinations of a snapshot tell."""
+    """Return the document with what readers see of a snapshot's destinations."""
     destinations = {str(output.seq): output.destination for output in snapshot.plan.outputs}
     outputs = {seq: place.published for seq, place in destinations.items() if place.published is not None}
     return encode_canonical(write_document(PublishedRows(outputs)))
 
 
 def add_published(snapshot: Snapshot, document: object) -> Snapshot:
-    """Return a snapshot whose destinations tell what a document says of them."""
+    """Return a snapshot with what a document says of its destinations."""
     outputs = read_document(PublishedRows, document).outputs
 
     def add(operation: OutputOperation) -> OutputOperation:

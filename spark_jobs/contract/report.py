@@ -1,4 +1,4 @@
-"""The report: what a job tells those who started it. It holds counts and names, never rows and never a secret."""
+"""The report: what a job returns to its submitter. It holds counts and names, never rows and never a secret."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RowCount = Annotated[int, Between(0, 2**63 - 1)]
 
 
 def name_step(seq: int, name: str) -> str:
-    """Return how an operation is called where its time is told, on Spark's own pages too."""
+    """Return how an operation is called where its time is shown, on Spark's own pages too."""
     return f"operation {seq} {name}"
 
 
@@ -48,7 +48,7 @@ class OperationReport:
     rows_affected: RowCount | None = None
     rows_after: RowCount | None = None
     seconds: float = 0.0
-    """Time of its own actions. Values are computed where somebody first reads them."""
+    """Time of its own actions. Values are computed where they are first read."""
     computed_with: int | None = None
     """Seq of the operation whose action computed it first; None: no output reads it, it was computed after all."""
     joins: tuple[JoinReport, ...] = ()
@@ -61,7 +61,7 @@ class SliceReport:
     uri: str
     rows: RowCount
     content: Annotated[str, Matching("[0-9a-f]{64}")] | None = None
-    """Digest of its files without footers, the same for rows written the same way; None where nobody can tell."""
+    """Digest of its files without footers, the same for rows written the same way; None where that is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +94,13 @@ class TableReport:
     periods: tuple[str, ...] = ()
     """Periods whose rows they replace; none: the whole table."""
     content: Annotated[str, Matching("[0-9a-f]{64}")] | None = None
-    """Digest of the files without footers; None where nobody can tell."""
+    """Digest of the files without footers; None where that is unknown."""
     version: str | None = None
     """Snapshot id or version of the commit, once it is there."""
     base: str | None = None
     """Of rows that wait for a decision: the version at which the table stood when the attempt began."""
+    table_id: str | None = None
+    """The id of the table that had it."""
     has_base: bool = False
 
 
@@ -118,7 +120,7 @@ class OutputReport:
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """What was read of a table: how many files, and what tells them from others; None where that is unknown."""
+    """What was read of a table: how many files, and what identifies them; None where that is unknown."""
 
     table: str
     dataset_id: str
@@ -149,7 +151,7 @@ class ErrorReport:
 
     @classmethod
     def from_problem(cls, problem: Problem) -> ErrorReport:
-        """Return a problem as a report tells it."""
+        """Return a problem as a report has it."""
         place = problem.location
         parts = (place.file, place.line, place.column, place.project, place.operation_seq, place.field)
         return cls(problem.code, problem.message, problem.hint, *parts)
@@ -212,7 +214,7 @@ class Report:
         return document
 
     def is_of(self, snapshot_sha256: str, attempt: int) -> bool:
-        """Tell whether it is the report of this attempt at this snapshot."""
+        """Return whether it is the report of this attempt at this snapshot."""
         digests = [digest.removeprefix("sha256:") for digest in (self.snapshot_sha256, snapshot_sha256)]
         return digests[0] == digests[1] and self.attempt == attempt
 
@@ -226,8 +228,8 @@ def list_source_differences(earlier: Iterable[SourceReport], now: Iterable[Sourc
         if before is None or None in (before.fingerprint, found.fingerprint):
             continue
         if before.fingerprint != found.fingerprint:
-            told = f"{found.name} is read from {_count(found)}, which are not those of the earlier execution"
-            differences.append(f"{told} ({_count(before)})")
+            message = f"{found.name} is read from {_count(found)}, which are not those of the earlier execution"
+            differences.append(f"{message} ({_count(before)})")
     return tuple(differences)
 
 

@@ -20,8 +20,9 @@ from spark_jobs.contract.documents import (
     write_document,
 )
 from spark_jobs.contract.file_lists import ReadLists, WrongListError, fill_in_lists, take_out_lists
-from spark_jobs.contract.plan import Plan, Table, Version
+from spark_jobs.contract.plan import Plan, Version
 from spark_jobs.contract.problems import shorten
+from spark_jobs.contract.tables import Table
 from spark_jobs.contract.upgrades import upgrade
 
 SNAPSHOT_VERSION = 2
@@ -140,7 +141,7 @@ class Snapshot:
     content: bytes = field(default=b"", repr=False, metadata=NOT_IN_DOCUMENT)
     """The document itself."""
     file_lists: bytes = field(default=b"", repr=False, metadata=NOT_IN_DOCUMENT)
-    """The document of long lists of files, which stands beside it; empty when there are none."""
+    """The document of long lists of files, which is kept beside it; empty when there are none."""
     sha256: str = field(default="", metadata=NOT_IN_DOCUMENT)
 
     @property

@@ -33,7 +33,7 @@ def _escape(character: str) -> str:
 
 
 def name_alias(alias: str) -> str:
-    """Return the name under which the columns of a join or lookup stand."""
+    """Return the name that holds the columns of a join or lookup."""
     return f"@@{alias}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spark_jobs.contract.plan import Column
+from spark_jobs.contract.tables import Column
 
 _ALWAYS = (
     Column("_row_id", "string", nullable=False),

@@ -57,7 +57,7 @@ def _upgrade_settings(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def list_reads(sql: str) -> list[dict[str, Any]]:
-    """Return the columns that SQL of version 1 reads; what stands in a text is not one."""
+    """Return the columns that SQL of version 1 reads; what is in a text literal is not one."""
     return [{"column": column, "alias": alias} for alias, column in dict.fromkeys(_find_reads(sql))]
 
 

@@ -1,4 +1,4 @@
-"""The history of rows: what is asked, and what is told of each row, as `airflow-runtime why` shows it."""
+"""The history of rows: what is asked, and what is answered for each row, as `airflow-runtime why` shows it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class WhyRequest:
-    """The rows that somebody asks about: those for which all conditions hold, or the one with this id."""
+    """The rows that are asked about: those for which all conditions hold, or the one with this id."""
 
     conditions: tuple[Condition, ...] = ()
     row_id: str | None = None
@@ -132,7 +132,7 @@ class OutputProof:
 
 @dataclass(frozen=True, slots=True)
 class RowHistory:
-    """All that is told of a row."""
+    """All that is known of a row."""
 
     row_id: str
     origin: Origin

@@ -1,4 +1,4 @@
-"""Executes a plan: loads, walks through the operations, and stages the outputs where they stand.
+"""Executes a plan: loads, walks through the operations, and stages the outputs in their turn.
 
 One projection for each operation, built from SQL text. The working dataset is a few frames whose union it is; rows
 that an aggregate makes are computed once and kept, so that the plan grows by one scan and not by doubling.
@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -18,8 +16,10 @@ from typing import TYPE_CHECKING
 from spark_jobs.checks.evaluation import CheckSources, Evaluation
 from spark_jobs.checks.failing_rows import FailingRows
 from spark_jobs.checks.input_values import InputValues
+from spark_jobs.checks.messages import name_check
+from spark_jobs.checks.shared_tables import list_checks, list_shared_tables
 from spark_jobs.contract.checks import CheckResult
-from spark_jobs.contract.plan import (
+from spark_jobs.contract.operations import (
     AggregateOperation,
     AnyOperation,
     AppendOperation,
@@ -28,16 +28,17 @@ from spark_jobs.contract.plan import (
     Operation,
     OutputOperation,
     UpdateOperation,
-    name_table,
 )
-from spark_jobs.contract.report import STEPS, JoinReport, OperationReport, SourceReport, name_step
+from spark_jobs.contract.report import STEPS, OperationReport, SourceReport, name_step
 from spark_jobs.contract.snapshot import Snapshot
 from spark_jobs.contract.sql import WORKING, quote_name
 from spark_jobs.contract.system_columns import SYSTEM_TYPES
+from spark_jobs.contract.tables import name_table
 from spark_jobs.errors import JobError, shorten
 from spark_jobs.rows.flags import DELETED_BEFORE, added_flag, matched_flag, touched_flag
 from spark_jobs.rows.joins import JoinCheck, JoinSide, TouchedRows, find_touched_rows, flag_matches
 from spark_jobs.rows.matches import find_double_match, find_missing_matches
+from spark_jobs.rows.operation_reports import OperationReports
 from spark_jobs.rows.operations.aggregate import group_rows
 from spark_jobs.rows.operations.append import fill_columns, pair_rows, read_source_rows
 from spark_jobs.rows.operations.delete import delete_rows
@@ -58,7 +59,8 @@ from spark_jobs.sources import (
     Credentials,
     LoadedTable,
     SourceContext,
-    load_table,
+    find_loaded_as,
+    load_tables,
     refuse_replaced_files,
     report_sources,
 )
@@ -73,8 +75,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from spark_jobs.sinks.protocol import Sinks, StagedOutput
-
-MAX_OPENED_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def execute(
     """Execute a snapshot's operations, stage its outputs and evaluate its checks; every failure is a JobError.
 
     Rows that fail a check are kept in the folder `failing_rows_uri`. A check that fails does not fail the execution.
-    `on_sources` is told what will be read before anything is computed; what it raises stops the run.
+    `on_sources` gets what will be read before anything is computed; what it raises stops the run.
     """
     configure_session(spark)
     execution = Execution(
@@ -155,18 +155,18 @@ class Execution:
         self._timestamp = format_timestamp(snapshot)
         self._token = uuid.uuid4().hex[:12]
         self._loaded: dict[str, LoadedTable] = {}
+        self._loaded_as = find_loaded_as(self._plan)
         self._sides: dict[int, JoinSide] = {}
         self._strategies: dict[tuple[str, tuple[str, ...]], str] = {}
         self._checks: list[JoinCheck] = []
         self._kept: list[DataFrame] = []
         self._outputs: list[StagedOutput] = []
-        self._seconds: dict[int, float] = defaultdict(float)
+        self._reports = OperationReports(self._plan.operations)
         self._timings: dict[str, float] = {}
-        self._written: dict[int, int] = {}
         self._has_spread = False
-        self._input = InputValues(self._plan.checks)
+        self._input = InputValues(self._plan.checks, self._plan.operations)
         self._evaluation = Evaluation(
-            self._plan.checks,
+            list_checks(self._plan, self._loaded_as),
             CheckSources(sinks, lambda key: self._loaded[key].frame.drop(POSITION), self._open_input),
             FailingRows(spark, failing_rows_uri, self._plan.keep_failing_rows),
             snapshot.overrides,
@@ -176,10 +176,11 @@ class Execution:
         """Execute all operations in order."""
         with self._time("load_seconds"):
             self._sinks.begin()
-            self._load_tables()
+            self._loaded = load_tables(self._sources, self._plan)
             sources = report_sources(self._loaded.values())
             if self._on_sources is not None:
                 self._on_sources(sources)
+            self._keep_shared_tables()
             staging = Staging(self._spark, self._sinks, all(table.is_small for table in self._loaded.values()))
             working = self._load_input(staging)
         for ordinal, operation in enumerate(self._plan.operations, start=1):
@@ -190,8 +191,8 @@ class Execution:
             self._apply(working, operation, ordinal)
             if isinstance(operation, OutputOperation) and self._sinks.can_read_back(operation):
                 self._evaluation.begin(operation.seq)
-            self._seconds[operation.seq] += time.monotonic() - begin
-            self._progress(self._report_operation(working, operation))
+            self._reports.seconds[operation.seq] += time.monotonic() - begin
+            self._progress(self._reports.report(working, operation))
         with self._time("unread_seconds"):
             working.computing = None
             self._settle(working)
@@ -200,7 +201,9 @@ class Execution:
             checks = self._evaluate_checks(rows_in)
         for loaded in {id(loaded): loaded for loaded in self._loaded.values()}.values():
             refuse_replaced_files(self._sources, loaded)
-        return ExecutionReport(self._report(working), tuple(self._outputs), rows_in, checks, sources, self._timings)
+        return ExecutionReport(
+            self._reports.report_all(working), tuple(self._outputs), rows_in, checks, sources, self._timings
+        )
 
     def _stage_early(self, working: WorkingDataset, staging: Staging, operations: Sequence[AnyOperation]) -> None:
         """Materialise rows that the next operations read where that pays; time counts for the output that has them."""
@@ -210,7 +213,9 @@ class Execution:
         early = staging.materialise(working, operations)
         if early is not None:
             self._note_staged(early)
-        self._seconds[operations[0].seq if early is None else early.seq] += time.monotonic() - begin
+            if early.uri is not None:
+                self._evaluation.begin_early(early.seq)
+        self._reports.seconds[operations[0].seq if early is None else early.seq] += time.monotonic() - begin
 
     @contextmanager
     def _time(self, name: str) -> Iterator[None]:
@@ -225,7 +230,7 @@ class Execution:
         # Files without rows are removed, which a read may have listed.
         self._evaluation.wait()
         self._sinks.seal()
-        # Without a count of its rows nobody has read the input.
+        # Without a count of its rows the input has not been read.
         return self._evaluation.finish(self._input.read(rows_in) if rows_in is not None else {})
 
     def _open_input(self) -> DataFrame:
@@ -243,13 +248,13 @@ class Execution:
             found = find_double_match(self._checks)
             if found is not None:
                 return found
-        told = translate(error, self._plan)
-        if told.code == "JOIN_011":
-            return find_missing_matches(self._checks) or told
-        return told
+        translated = translate(error, self._plan)
+        if translated.code == "JOIN_011":
+            return find_missing_matches(self._checks) or translated
+        return name_check(translated, self._plan.checks)
 
     def release(self) -> None:
-        """Let go of everything that was kept in the session, and of the databases."""
+        """Release everything that was kept in the session, and the connections to databases."""
         self._evaluation.stop()
         self._database_snapshots.close()
         for frame in self._kept:
@@ -258,33 +263,6 @@ class Execution:
             self._spark.catalog.dropTempView(side.view)
         if self._has_spread:
             self._spark.conf.unset(SPLIT_SETTING)
-
-    def _load_tables(self) -> None:
-        """Open all tables at once: most of the time goes into asking file systems and databases what is there."""
-        # A thread's jobs have the description that the thread gave them.
-        description = (self._spark, STEPS["load_seconds"])
-        with ThreadPoolExecutor(MAX_OPENED_AT_ONCE, initializer=describe_jobs, initargs=description) as pool:
-            opening: dict[str, Future[LoadedTable]] = {}
-            opened: dict[str, Future[LoadedTable]] = {}
-            for key in self._list_used_tables():
-                table = self._plan.tables[key]
-                # Joins of one dataset differ in where the project names it.
-                content = repr(replace(table, mark=""))
-                if content not in opening:
-                    opening[content] = pool.submit(load_table, self._sources, table)
-                opened[key] = opening[content]
-        failures = [future.exception() for future in opening.values()]
-        problems = [problem for failure in failures if isinstance(failure, JobError) for problem in failure.problems]
-        if problems:
-            raise JobError.of(problems)
-        self._loaded = {key: future.result() for key, future in opened.items()}
-
-    def _list_used_tables(self) -> list[str]:
-        keys = [self._plan.input]
-        for operation in self._plan.operations:
-            keys.extend(operation.tables)
-        keys.extend(side.table for check in self._plan.checks for side in check.values if side.table is not None)
-        return list(dict.fromkeys(keys))
 
     def _load_input(self, staging: Staging) -> WorkingDataset:
         loaded = self._loaded[self._plan.input]
@@ -295,7 +273,7 @@ class Execution:
         flags = {added_flag(0): "TRUE"}
         if "_deleted" in loaded.kept:
             flags[DELETED_BEFORE] = "`@w`.`_deleted`"
-        working = WorkingDataset([], self._plan.input_columns)
+        working = WorkingDataset([], self._plan.input_columns, totals=self._input.totals)
         position = f"`@w`.{quote_name(POSITION)}"
         made = [*name_values(values), *working.register.add((), flags).columns, position]
         frame = self._input.observe(loaded.frame.alias(WORKING).selectExpr(*made))
@@ -309,6 +287,13 @@ class Execution:
             self._input.rows = working.drop_flags(part)
         working.append(part)
         return working
+
+    def _keep_shared_tables(self) -> None:
+        """Let a table that both operations and checks read be read once."""
+        for shared in list_shared_tables(self._plan, self._loaded_as):
+            loaded = self._loaded[shared]
+            kept = replace(loaded, frame=self._keep(loaded.frame), is_file_scan=False)
+            self._loaded |= {key: kept for key, same in self._loaded_as.items() if same == shared}
 
     def _refuse_repeated_ids(self, loaded: LoadedTable) -> None:
         repeated = find_repeated(loaded.frame.select("_row_id"))
@@ -343,7 +328,7 @@ class Execution:
             working.computed_with[operation.seq] = operation.seq
             return
         rows = self._touch(part.frame, operation)
-        # Without a selector it touches whatever is there, which other counts tell.
+        # Without a selector it touches whatever is there, which other counts say.
         new = {} if operation.where is None else {rows.flag: rows.touched}
         new |= flag_matches(rows, operation)
         flags = working.register.add(part.flags, new)
@@ -446,7 +431,7 @@ class Execution:
 
     def _note_staged(self, staged: StagedOutput) -> None:
         self._outputs.append(staged)
-        self._written[staged.seq] = self._written.get(staged.seq, 0) + staged.rows
+        self._reports.written[staged.seq] = self._reports.written.get(staged.seq, 0) + staged.rows
 
     def _settle(self, working: WorkingDataset) -> None:
         """Compute what no output has: an operation that must fail fails, read or not, and all rows are counted."""
@@ -484,53 +469,6 @@ class Execution:
 
     def _salt(self, seq: int) -> str:
         return f"{self._snapshot.project.id}:{seq}"
-
-    def _report(self, working: WorkingDataset) -> tuple[OperationReport, ...]:
-        return tuple(self._report_operation(working, operation) for operation in self._plan.operations)
-
-    def _report_operation(self, working: WorkingDataset, operation: AnyOperation) -> OperationReport:
-        """Counts are None as long as no action has told them."""
-        return OperationReport(
-            operation.seq,
-            operation.type,
-            operation.name,
-            self._count_affected(working.counts, operation),
-            self._count_after(working.counts, operation.seq),
-            round(self._seconds[operation.seq], 3),
-            operation.seq if isinstance(operation, OutputOperation) else working.computed_with.get(operation.seq),
-            tuple(self._count_matches(working.counts, operation)),
-        )
-
-    def _count_matches(self, counts: Mapping[str, int], operation: AnyOperation) -> Iterator[JoinReport]:
-        touched = self._count_affected(counts, operation)
-        for join in operation.joins:
-            if join.counted:
-                matched = counts.get(matched_flag(operation.seq, join.alias))
-                unmatched = None if touched is None or matched is None else touched - matched
-                yield JoinReport(join.alias, matched, unmatched)
-
-    def _count_affected(self, counts: Mapping[str, int], operation: AnyOperation) -> int | None:
-        if isinstance(operation, OutputOperation):
-            return self._written.get(operation.seq)
-        if isinstance(operation, AggregateOperation | AppendOperation):
-            return counts.get(added_flag(operation.seq))
-        if isinstance(operation, UpdateOperation) and operation.where is None:
-            return self._count_after(counts, operation.seq)
-        return counts.get(touched_flag(operation.seq))
-
-    def _count_after(self, counts: Mapping[str, int], seq: int) -> int | None:
-        total = counts.get(added_flag(0))
-        if total is None:
-            return None
-        total -= counts.get(DELETED_BEFORE, 0)
-        for operation in self._plan.operations:
-            if operation.seq > seq or isinstance(operation, OutputOperation | UpdateOperation):
-                continue
-            affected = self._count_affected(counts, operation)
-            if affected is None:
-                return None
-            total += -affected if isinstance(operation, DeleteOperation) else affected
-        return total
 
 
 def _unite_rows(working: WorkingDataset, parts: Sequence[Part]) -> DataFrame:

@@ -1,7 +1,7 @@
 """Joins that cannot multiply rows, and the rows that an operation touches.
 
 A join is a correlated scalar subquery, which Spark plans as a hash join that fails on a second match: no row is ever
-doubled, and no pass is needed to know it. The flag that says whether a row is touched stands inside the subquery, so
+doubled, and no pass is needed to know it. The flag that says whether a row is touched is inside the subquery, so
 that doubles which no touched row meets do not matter. The match arrives as one struct named like the alias, so that
 `` `@@fx`.`rate` `` means the same in compiled expressions before and after.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions
 
-from spark_jobs.contract.plan import order_joins
+from spark_jobs.contract.operations import order_joins
 from spark_jobs.contract.sql import WORKING, name_alias, quote_name, quote_text
 from spark_jobs.errors import raise_sql
 from spark_jobs.rows.flags import MATCHED, matched_flag, touched_flag
@@ -22,7 +22,7 @@ from spark_jobs.rows.flags import MATCHED, matched_flag, touched_flag
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from spark_jobs.contract.plan import Join, Operation
+    from spark_jobs.contract.operations import Join, Operation
 
 DELETED = "`@w`.`_deleted`"
 EMPTY_STRUCT_FIELD = "@none"
@@ -121,7 +121,7 @@ def _fail_for_two(join: Join) -> str:
 
 
 def _build_exists(join: Join, side: JoinSide, *conditions: str) -> str:
-    """Return SQL that tells whether a row has a match for which the conditions hold too."""
+    """Return SQL that says whether a row has a match for which the conditions hold too."""
     return " OR ".join(f"EXISTS (SELECT {_hint(join, side)}1 {way})" for way in _list_ways(join, side, conditions))
 
 
@@ -137,7 +137,7 @@ def _list_ways(join: Join, side: JoinSide, conditions: Sequence[str]) -> list[st
 def build_match(join: Join) -> str:
     """Return SQL of one struct with the alias's columns that anything uses.
 
-    A struct and not the columns themselves: it is new wherever it stands, while the columns of a view are the same ones
+    A struct and not the columns themselves: it is new wherever it is used, while the columns of a view are the same
     in each subquery, which confuses Spark when two subqueries over one view meet.
     """
     return _build_struct([quote_name(name) for name in join.match_columns])

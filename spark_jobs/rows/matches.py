@@ -32,12 +32,12 @@ def find_missing_matches(checks: Iterable[JoinCheck]) -> JobError | None:
     for check in checks:
         if check.join.required and (keys := _count_missing(check)):
             rows, found = sum(count for count, _ in keys), keys[:MOST_KEYS]
-            told = "; ".join(f"{_describe(key)} ({count} row{'s' * (count != 1)})" for count, key in found)
+            listed = "; ".join(f"{_describe(key)} ({count} row{'s' * (count != 1)})" for count, key in found)
             rest = ", and others" if len(keys) > MOST_KEYS else ""
             counted = "more than " * bool(rest) + f"{rows} row{'s' * (rows != 1)}"
             return JobError(
                 "JOIN_011",
-                f"no match for '{check.join.alias}' in operation {check.seq}, {counted}: {told}{rest}",
+                f"no match for '{check.join.alias}' in operation {check.seq}, {counted}: {listed}{rest}",
                 hint="add the missing rows, or let the join have a `default` in place of `required`",
                 mark=check.join.mark,
             )
@@ -45,7 +45,7 @@ def find_missing_matches(checks: Iterable[JoinCheck]) -> JobError | None:
 
 
 def _count_missing(check: JoinCheck) -> list[tuple[int, dict[str, object]]]:
-    """Return the commonest keys of touched rows without a match, one more than are told."""
+    """Return the commonest keys of touched rows without a match, one more than are named."""
     join = check.join
     alias = quote_name(name_alias(join.alias))
     touched = check.frame.alias(WORKING).where(check.touched).alias(WORKING)

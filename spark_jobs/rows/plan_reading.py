@@ -1,11 +1,11 @@
-"""What a plan tells about later operations, so that earlier ones keep no more than is needed."""
+"""What later operations of a plan need, so that earlier ones keep no more than that."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
-from spark_jobs.contract.plan import (
+from spark_jobs.contract.operations import (
     AggregateOperation,
     AppendOperation,
     DeleteOperation,
@@ -13,10 +13,12 @@ from spark_jobs.contract.plan import (
     UpdateOperation,
 )
 from spark_jobs.contract.system_columns import SYSTEM_TYPES
+from spark_jobs.rows.system_columns import CHANGING
 from spark_jobs.rows.working import find_origins
 
 if TYPE_CHECKING:
-    from spark_jobs.contract.plan import AnyOperation, Operation, Plan
+    from spark_jobs.contract.operations import AnyOperation, Operation
+    from spark_jobs.contract.plan import Plan
     from spark_jobs.rows.working import Part
 
 
@@ -48,19 +50,37 @@ def _list_paired(operation: AppendOperation) -> set[str]:
     if operation.expand is None:
         return set()
     reads = [*operation.expand.reads, *(read for item in operation.columns for read in item.reads)]
-    # The ids of the working rows tell pairs apart.
+    # The ids of the working rows distinguish pairs.
     return {"_row_id", *list_needed(operation.expand.rows), *(read.column for read in reads if read.alias is None)}
 
 
 def needs_row_ids(plan: Plan) -> bool:
-    """Tell whether any operation reads row ids."""
+    """Return whether any operation reads row ids."""
     return any("_row_id" in list_needed(operation) for operation in plan.operations)
 
 
 def is_reader(operation: AnyOperation) -> bool:
-    """Tell whether an operation makes Spark compute the working rows."""
+    """Return whether an operation makes Spark compute the working rows."""
     is_pairing = isinstance(operation, AppendOperation) and operation.expand is not None
     return is_pairing or isinstance(operation, AggregateOperation | OutputOperation)
+
+
+def keeps_until_read(operations: Sequence[AnyOperation], columns: Collection[str]) -> bool:
+    """Tell whether the first action over loaded rows finds them apart from all others, and these columns unchanged."""
+    changed: set[str] = set()
+    has_others = False
+    for operation in operations:
+        if isinstance(operation, AggregateOperation | AppendOperation):
+            has_others = True
+        elif isinstance(operation, OutputOperation):
+            if operation.may_touch({0}):
+                break
+        elif operation.may_touch({0}):
+            if has_others:
+                # It takes all that it may touch as one.
+                return False
+            changed.update(CHANGING, (item.column for item in operation.expressions))
+    return changed.isdisjoint(columns)
 
 
 def list_needed_by(operations: Sequence[AnyOperation]) -> set[str]:
@@ -70,7 +90,7 @@ def list_needed_by(operations: Sequence[AnyOperation]) -> set[str]:
 
 
 def sees_deleted(operations: Sequence[AnyOperation]) -> bool:
-    """Tell whether any of the operations looks at deleted rows."""
+    """Return whether any of the operations looks at deleted rows."""
     return any(isinstance(operation, OutputOperation) and operation.include_deleted for operation in operations)
 
 
@@ -116,5 +136,5 @@ def list_users(operations: Sequence[AnyOperation], origins: Collection[int]) -> 
 
 
 def changes_rows(operation: Operation) -> bool:
-    """Tell whether an operation changes working rows."""
+    """Return whether an operation changes working rows."""
     return isinstance(operation, UpdateOperation | DeleteOperation)

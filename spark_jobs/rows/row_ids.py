@@ -25,6 +25,7 @@ _CONTENT_MASK = (1 << (62 - ORDINAL_BITS)) - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _VARIANT = "(-9223372036854775807L - 1L)"
 _LOW_62_BITS = (1 << 62) - 1
+_HEX = f"split('{' '.join(f'{byte:02x}' for byte in range(256))}', ' ')"
 
 
 def make_prefix(run_timestamp: datetime, operation_ordinal: int) -> str:
@@ -37,11 +38,15 @@ def make_prefix(run_timestamp: datetime, operation_ordinal: int) -> str:
 def build_row_id(prefix: str, position: str) -> str:
     """Return SQL of the id of a row with this 62 bit position.
 
-    It names the position twice, so that Spark leaves that expression where it stands, next to the scan, and reads of
-    the files' metadata only what the position needs. The digits are computed once all the same.
+    It names the position more than once, so that Spark leaves that expression where it is, next to the scan, and
+    reads of the files' metadata only what the position needs. Its value is computed once all the same. Digits are
+    looked up a byte at a time: the first `lower` of a JVM loads the case tables of all languages, a second of work.
     """
-    digits = f"lower(hex({position} | {_VARIANT}))"
-    return f"concat('{prefix}', substr({digits}, 1, 4), '-', substr({digits}, 5))"
+    number = f"({position} | {_VARIANT})"
+    places = [f"CAST(shiftrightunsigned({number}, {shift}) & 255 AS int)" for shift in range(56, -8, -8)]
+    # `get`, not brackets: Spark also looks up the position that a row with an id of its own does not have.
+    digits = [f"get({_HEX}, {place})" for place in places]
+    return f"concat('{prefix}', {', '.join(digits[:2])}, '-', {', '.join(digits[2:])})"
 
 
 def hash_keys(keys: Sequence[str], salt: str) -> str:

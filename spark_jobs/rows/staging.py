@@ -23,7 +23,8 @@ from spark_jobs.spark.jvm import describe_jobs
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from spark_jobs.contract.plan import AnyOperation, Column, OutputOperation
+    from spark_jobs.contract.operations import AnyOperation, OutputOperation
+    from spark_jobs.contract.tables import Column
     from spark_jobs.sinks.protocol import Sinks, StagedOutput
 
 READERS_WORTH_A_COPY = 3

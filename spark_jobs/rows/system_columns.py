@@ -13,12 +13,13 @@ from spark_jobs.rows.row_ids import POSITION, build_row_id, make_prefix
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from spark_jobs.contract.plan import Column, Table
     from spark_jobs.contract.snapshot import Snapshot
+    from spark_jobs.contract.tables import Column, Table
     from spark_jobs.sources import LoadedTable
 
 _POSITION = f"`@w`.{quote_name(POSITION)}"
-_CHANGING = ("_deleted", "_updated_at", "_labels")
+CHANGING = ("_deleted", "_updated_at", "_labels")
+"""What operations change of a row beside the columns that they assign."""
 
 
 def format_timestamp(snapshot: Snapshot) -> str:
@@ -54,7 +55,7 @@ def pick_unchanging(values: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in values.items()
-        if name in SYSTEM_TYPES and name not in _CHANGING and "`@w`." not in value.replace(_POSITION, "")
+        if name in SYSTEM_TYPES and name not in CHANGING and "`@w`." not in value.replace(_POSITION, "")
     }
 
 

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Observation, functions
 
 from spark_jobs.contract.sql import WORKING, quote_name
-from spark_jobs.rows.flags import FlagRegister
+from spark_jobs.rows.flags import FlagRegister, added_flag
 from spark_jobs.rows.system_columns import name_values
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as Metric
     from pyspark.sql import DataFrame
 
-    from spark_jobs.contract.plan import Column, Operation
+    from spark_jobs.contract.operations import Operation
+    from spark_jobs.contract.tables import Column
 
 MAX_IN_ONE_METHOD = 24
 """Assignments, conditions and joins that become one method of generated code.
@@ -57,6 +58,17 @@ class Part:
 
 
 @dataclass(slots=True)
+class InputTotals:
+    """Aggregates over the loaded rows that come with the action that counts these."""
+
+    metrics: Mapping[str, str]
+    """SQL by name."""
+    columns: frozenset[str]
+    """The columns that they read."""
+    found: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class WorkingDataset:
     """Parts that only differ in where their rows come from, and their columns in order."""
 
@@ -68,6 +80,7 @@ class WorkingDataset:
     """Seq of the operation on behalf of which actions run now; None after the last one."""
     computed_with: dict[int, int | None] = field(default_factory=dict)
     """By the seq of an operation, of the operation whose action computed it first."""
+    totals: InputTotals | None = None
 
     def append(self, part: Part) -> None:
         """Add rows; kept ones become one part with those that were kept before."""
@@ -125,8 +138,12 @@ class WorkingDataset:
         if unread:
             values = ", ".join(quote_name(name) for name in unread)
             metrics.append(functions.expr(f"bit_xor(xxhash64({values}))").alias("@checked"))
+        kept: frozenset[str] = frozenset()
+        if self.totals is not None and _is_loaded(part):
+            metrics += [functions.expr(sql).alias(name) for name, sql in self.totals.metrics.items()]
+            kept = self.totals.columns
         observation = Observation(_name_observation())
-        observed = replace(part, frame=_observe(part, observation, metrics))
+        observed = replace(part, frame=_observe(part, observation, metrics, kept))
         return self.drop_flags(observed), observation
 
 
@@ -153,17 +170,27 @@ class ObservedParts:
             if metrics is None:
                 continue
             part = self.dataset.parts[index]
+            totals = self.dataset.totals
+            if totals is not None and _is_loaded(part):
+                totals.found = {name: metrics[name] for name in totals.metrics}
             for flag in part.flags:
                 self.dataset.counts[flag] = self.dataset.counts.get(flag, 0) + (metrics[flag] or 0)
             self.dataset.parts[index] = replace(part, frame=self.dataset.drop_flags(part), flags=(), checked=())
 
 
-def _observe(part: Part, observation: Observation, metrics: Sequence[Metric]) -> DataFrame:
-    """Return a part's rows, observed: as every row is copied there, without the columns that can be made above."""
-    if not part.unchanging:
-        return part.frame.observe(observation, *metrics)
-    observed = part.frame.drop(*part.unchanging).observe(observation, *metrics)
-    return observed.alias(WORKING).selectExpr("*", *name_values(part.unchanging))
+def _observe(part: Part, observation: Observation, metrics: Sequence[Metric], kept: Collection[str] = ()) -> DataFrame:
+    """Return a part's rows, observed: as every row is copied there, without the columns that can be made above.
+
+    Those that the metrics read are kept.
+    """
+    made = {name: value for name, value in part.unchanging.items() if name not in kept}
+    observed = part.frame.drop(*made).alias(WORKING).observe(observation, *metrics)
+    return observed.alias(WORKING).selectExpr("*", *name_values(made)) if made else observed
+
+
+def _is_loaded(part: Part) -> bool:
+    """Tell whether a part holds the loaded rows, no others, and nobody has counted them."""
+    return part.origins == {0} and added_flag(0) in part.flags
 
 
 def _count_rows() -> Metric:
@@ -174,7 +201,7 @@ def _name_observation() -> str:
     return f"runtime_{next(_names)}"
 
 
-def read_metrics(observation: Observation) -> dict[str, int] | None:
+def read_metrics(observation: Observation) -> dict[str, Any] | None:
     """Return what was observed, None when the optimizer has found that no row could be read."""
     try:
         return dict(observation.get)

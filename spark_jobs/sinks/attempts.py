@@ -20,22 +20,18 @@ import hashlib
 import secrets
 import time
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from spark_jobs.contract.hidden_folder import LockMark, get_hidden_folder, get_lock_uri, name_writer
+from spark_jobs.contract.replaced import explain_replaced, is_blamed_on_clock
 from spark_jobs.errors import JobError
 from spark_jobs.spark.storage import Entry, Storage, join_uri, split_uri
 
 RETIRED_SECONDS = 3600.0
 ABANDONED_SECONDS = 7 * 86400.0
 RETIRED_SUFFIX = ".retired"
-CLOCK_SECONDS = 60.0
-"""How far clocks of machines may differ without being worth a word."""
 KEEP = "keep-"
 ENDED = "ended"
 MOST_MARK_BYTES = 10_000
-FIRST_TIME, LAST_TIME = 1_000_000_000_000, 100_000_000_000_000
-"""Tokens between these are milliseconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +60,8 @@ class Attempt:
 
 
 def make_locked_error(attempt: Attempt, period: str, mark: LockMark) -> JobError:
-    """Return the error of an attempt whose period, or one that it lies in, has the mark of a lock at a destination."""
-    inside = "" if period == attempt.period else f" lies in {period}, which"
+    """Return the error of an attempt whose period, or one around it, has the mark of a lock at a destination."""
+    inside = "" if period == attempt.period else f" is part of {period}, which"
     message = f"period {attempt.period}{inside} was locked by {mark.who}: {mark.reason}"
     hint = f"the lock left its mark at the destination{f' on {mark.at}' if mark.at else ''}: it is final"
     return JobError("PERIOD_002", message, hint=hint)
@@ -73,17 +69,9 @@ def make_locked_error(attempt: Attempt, period: str, mark: LockMark) -> JobError
 
 def make_replaced_error(token: int, newer: int | None = None, *, has_ended: bool = False) -> JobError:
     """Return the error of an attempt that a newer one has taken the place of."""
-    is_ahead = newer is not None and newer > (time.time() + CLOCK_SECONDS) * 1000
-    if newer is None or not (has_ended or is_ahead):
-        by = f" {newer}" if newer is not None else ""
-        return JobError("RUN_002", f"attempt {token} was replaced by a newer one{by} and publishes nothing")
-    state = "has ended" if has_ended else "is from the future"
-    message = (
-        f"attempt {token}{_show_time(token)} was replaced by a newer one {newer}{_show_time(newer)}, which {state}:"
-        " a clock was probably ahead when that one began, or it belongs to another registry"
-    )
-    hint = "`airflow-runtime runs --release PROJECT PERIOD --reason TEXT` lets the next attempt take a newer number"
-    return JobError("RUN_002", message, hint=hint, newest_token=newer)
+    message, hint = explain_replaced(token, newer, has_ended=has_ended)
+    blamed = newer if is_blamed_on_clock(newer, has_ended=has_ended) else None
+    return JobError("RUN_002", message, hint=hint, newest_token=blamed)
 
 
 class StagingArea:
@@ -277,13 +265,6 @@ def _name_retired() -> str:
 def _get_retired_age(entry: Entry) -> float:
     millis = entry.name.split("-", 1)[0]
     return time.time() - int(millis) / 1000 if millis.isdigit() else entry.age_seconds
-
-
-def _show_time(token: int) -> str:
-    """Return the time that a token was made of, where it was one."""
-    if not FIRST_TIME < token < LAST_TIME:
-        return ""
-    return f" (at {datetime.fromtimestamp(token / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC)"
 
 
 def _read_token(entry: Entry) -> int:

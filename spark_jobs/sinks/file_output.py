@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 
 from spark_jobs.contract.addresses import escape_pattern
 from spark_jobs.contract.options import merge_options
-from spark_jobs.contract.plan import Location, Temporal
 from spark_jobs.contract.report import OutputReport, StagedReport
+from spark_jobs.contract.tables import Location, Temporal
 from spark_jobs.credentials import read_options
+from spark_jobs.errors import JobError
 from spark_jobs.sinks.attempts import StagingArea
-from spark_jobs.sinks.outputs import Output
+from spark_jobs.sinks.outputs import Output, OutputRequest
 from spark_jobs.sinks.path import FORMAT_DEFAULTS, PARQUET, FileTable, StagedFiles
 from spark_jobs.spark.storage import join_uri, open_storage
+from spark_jobs.spark.table_folders import find_table_folder
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
-    from spark_jobs.contract.plan import OutputOperation
-    from spark_jobs.contract.snapshot import Snapshot
-    from spark_jobs.sinks.attempts import Attempt
+    from spark_jobs.sinks.protocol import StagedPart
 
 
 class FileOutput(Output):
@@ -30,33 +30,25 @@ class FileOutput(Output):
 
     area: StagingArea
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        snapshot: Snapshot,
-        operation: OutputOperation,
-        attempt: Attempt,
-        *,
-        is_checked: bool = False,
-    ) -> None:
-        super().__init__(spark, snapshot, operation, attempt, is_checked=is_checked)
-        destination = operation.destination
-        self._storage = open_storage(destination.uri, spark)
-        self.area = StagingArea(self._storage, destination.uri, attempt)
+    def __init__(self, request: OutputRequest) -> None:
+        super().__init__(request)
+        destination = self.operation.destination
+        self._storage = open_storage(destination.uri, self.spark)
+        self.area = StagingArea(self._storage, destination.uri, self.attempt)
         self._files = StagedFiles(
-            spark,
+            self.spark,
             self._storage,
-            join_uri(self.area.folder, str(operation.seq)),
+            join_uri(self.area.folder, str(self.operation.seq)),
             destination.format,
             destination.options,
         )
-        self._overwrites = operation.write_mode == "overwrite"
+        self._overwrites = self.operation.write_mode == "overwrite"
         self._table = FileTable(
-            self._storage, self.area, destination.uri, attempt.period, self._overwrites, attempt.token
+            self._storage, self.area, destination.uri, self.attempt.period, self._overwrites, self.attempt.token
         )
         self._kept_files: Mapping[str, int] = {}
         # What is registered or checked is staged as Parquet, and converted once all its rows are there.
-        self._converts = (self.slice is not None or is_checked) and destination.format != PARQUET
+        self._converts = (self.slice is not None or self.is_checked) and destination.format != PARQUET
         self.staged = (self.stage_slice() or self._stage_for_checks()) if self._converts else self._files
 
     def _stage_for_checks(self) -> StagedFiles:
@@ -64,11 +56,19 @@ class FileOutput(Output):
         return StagedFiles(self.spark, self._storage, uri, PARQUET)
 
     def check_writable(self) -> None:
-        """Raise PERIOD_002 for a locked period, OUTPUT_002 for one that another project has written."""
+        """Raise PERIOD_002 for a locked period, OUTPUT_002 for a table's folder or what another project has written."""
         with self.explained():
+            self._refuse_table()
             self.area.check_period()
             if not self.operation.destination.shared:
                 self.area.check_writers(overwrites=self._overwrites)
+
+    def _refuse_table(self) -> None:
+        found = find_table_folder(self._storage, [self.operation.destination.uri])
+        if found is not None:
+            folder, format_ = found
+            message = f"{folder} is a table of {format_.title()}, which files that are put there would destroy"
+            raise JobError("OUTPUT_002", message, hint=f"write to it through a datasource of `type: {format_}`")
 
     def claim(self) -> None:
         """Become the newest attempt at this folder."""
@@ -96,7 +96,7 @@ class FileOutput(Output):
             self._table.recover()
 
     def is_published(self) -> bool:
-        """Tell whether the table holds the staged files."""
+        """Return whether the table holds the staged files."""
         with self.explained():
             return self._table.holds_files(self._kept_files)
 
@@ -123,15 +123,22 @@ class FileOutput(Output):
             self._files.seal()
 
     def rehearse(self) -> None:
-        """See whether files can be moved to the table: it may be a link to another disk, or nobody may write there."""
+        """See whether files can be moved to the table: it may be a link to another disk, or not be writable."""
         with self.explained():
             self._table.rehearse()
 
-    def read_rows(self) -> DataFrame:
+    def split_staged(self) -> bool:
+        """Make what is staged so far a part of its own."""
+        if self.staged is None or not self.stages_parquet:
+            return False
+        self.staged.split()
+        return True
+
+    def read_rows(self, part: StagedPart | None = None) -> DataFrame:
         """Return the rows as they are staged; what is not Parquet is read as strictly as a source."""
         assert self.staged is not None
         if self.stages_parquet:
-            return self.read_staged(self.staged)
+            return self.read_staged(self.staged, part)
         options = merge_options(FORMAT_DEFAULTS.get(self.staged.format, {}), self.staged.options)
         uri = escape_pattern(self.staged.uri)
         location = Location(kind="files", format=self.staged.format, uri=uri, options=options, on_missing="empty")

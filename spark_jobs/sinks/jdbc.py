@@ -16,7 +16,7 @@ from pyspark.sql import Observation, functions
 
 from spark_jobs.contract.options import drop_options, merge_options
 from spark_jobs.contract.own_tables import EVERY
-from spark_jobs.contract.plan import Location
+from spark_jobs.contract.tables import Location
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.attempts import make_locked_error, make_replaced_error
 from spark_jobs.sinks.jdbc_target import JdbcTarget
@@ -38,9 +38,10 @@ from spark_jobs.spark.databases import Database, DatabaseError, find_driver
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from spark_jobs.contract.plan import Column
+    from spark_jobs.contract.tables import Column
 
 PERIOD_COLUMN = "_period"
+_COLUMNS_HINT = "change the table's columns, or the output's"
 # JDBC's numbers of types, the last two of the floating ones Oracle's own.
 _INTEGERS = (-6, 4, 5, -5)
 _DECIMALS = (2, 3)
@@ -71,9 +72,10 @@ class JdbcOutput:
                 raise make_replaced_error(target.attempt.token, token, has_ended=has_ended)
             self._check_period(database)
             self._check_writers(database)
+            target.refuse_unsafe(database)
             update_row(target, database, self._key, {"token": target.attempt.token, "nonce": target.attempt.nonce})
             # Listed while the row is locked, these are of older attempts: a newer one makes its table after its claim.
-            left = database.find_tables(target.schema, target.stage_prefix)
+            left = target.find_tables(database, target.stage_prefix)
             database.commit()
             for name in left:
                 target.drop_quietly(database, name)
@@ -131,7 +133,7 @@ class JdbcOutput:
             self.check()
 
     def is_published(self) -> bool:
-        """Tell whether the ledger says that this attempt has published."""
+        """Return whether the ledger says that this attempt has published."""
         with self._target.explained():
             return self._was_committed()
 
@@ -254,20 +256,22 @@ class JdbcOutput:
     def _check_target(self, database: Database) -> None:
         """Refuse a table that lacks columns or would change values."""
         target = self._target
+        target.refuse_unsafe(database)
         found, staged = database.describe(target.table), database.describe(target.stage)
         missing = [column.name for column in target.output.columns if column.name not in found]
         if missing:
-            raise target.make_error(f"the table has no column {', '.join(missing[:8])}")
+            raise target.make_error(f"the table has no column {', '.join(missing[:8])}", _COLUMNS_HINT)
         changed = [
             column.name
             for column in target.output.columns
             if _changes_values(column.type.lower(), found[column.name], staged[column.name])
         ]
         if changed:
-            raise target.make_error(f"the types of the table would change the values of {', '.join(changed[:8])}")
+            names = ", ".join(changed[:8])
+            raise target.make_error(f"the types of the table would change the values of {names}", _COLUMNS_HINT)
 
     def _holds_stage(self, database: Database) -> bool:
-        """Tell whether the table holds these very rows."""
+        """Return whether the table holds these very rows."""
         target = self._target
         if self._count_rows(database, target.table, self._replaced) != self.rows:
             return False
@@ -279,7 +283,7 @@ class JdbcOutput:
         return int(found)
 
     def _differs(self, database: Database, columns: Sequence[Column]) -> bool:
-        """Tell whether stage and table differ in rows, or in how often they have one, as far as these columns go."""
+        """Return whether stage and table differ in rows, or in how often they have one, as far as these columns go."""
         target = self._target
         condition, values = self._restrict(self._replaced)
         compared = self._list_compared(database, columns)
@@ -349,6 +353,7 @@ class JdbcOutput:
             target.dialect.writer_options,
             target.output.destination.options,
             credentials.options,
+            target.dialect.connection_options,
             {"dbtable": target.stage},
         )
         driver = find_driver(target.url, options)
@@ -357,7 +362,7 @@ class JdbcOutput:
 
 
 def _changes_values(type_: str, found: tuple[int, int, int], staged: tuple[int, int, int]) -> bool:
-    """Tell whether a column rounds numbers, or keeps less of a timestamp than the stage's column does."""
+    """Return whether a column rounds numbers, or keeps less of a timestamp than the stage's column does."""
     kind, precision, scale = found
     wanted_kind, _, wanted_scale = staged
     if type_ == "timestamp":

@@ -5,37 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from spark_jobs.contract.plan import Temporal
 from spark_jobs.contract.report import OutputReport, StagedReport
+from spark_jobs.contract.tables import Temporal
 from spark_jobs.credentials import read_credentials
 from spark_jobs.sinks.jdbc import JdbcOutput
 from spark_jobs.sinks.jdbc_target import JdbcTarget
-from spark_jobs.sinks.outputs import Output
+from spark_jobs.sinks.outputs import Output, OutputRequest
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
-    from spark_jobs.contract.plan import OutputOperation
-    from spark_jobs.contract.snapshot import Snapshot
-    from spark_jobs.sinks.attempts import Attempt
+    from spark_jobs.sinks.protocol import StagedPart
 
 
 class JdbcTableOutput(Output):
     """An output that is a table of a database."""
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        snapshot: Snapshot,
-        operation: OutputOperation,
-        attempt: Attempt,
-        *,
-        is_checked: bool = False,
-    ) -> None:
-        super().__init__(spark, snapshot, operation, attempt, is_checked=is_checked)
-        ref = operation.destination.credential_ref
-        periods = snapshot.replaced_periods
-        target = JdbcTarget(spark, operation, attempt, periods, lambda: read_credentials(ref))
+    def __init__(self, request: OutputRequest) -> None:
+        super().__init__(request)
+        ref = self.operation.destination.credential_ref
+        periods = self.snapshot.replaced_periods
+        target = JdbcTarget(self.spark, self.operation, self.attempt, periods, lambda: read_credentials(ref))
         self._table = JdbcOutput(target)
         self.staged = self.stage_slice()
 
@@ -53,7 +43,7 @@ class JdbcTableOutput(Output):
         self._table.take_up(kept.rows)
 
     def is_published(self) -> bool:
-        """Tell whether the ledger says so."""
+        """Return whether the ledger says so."""
         return self._table.is_published()
 
     def describe_staged(self) -> StagedReport:
@@ -75,8 +65,9 @@ class JdbcTableOutput(Output):
                 self.staged.seal()
                 self._table.add(self.read_staged(self.staged))
 
-    def read_rows(self) -> DataFrame:
-        """Return the rows of the stage table: what the database holds, which nobody else writes to."""
+    def read_rows(self, part: StagedPart | None = None) -> DataFrame:
+        """Return the rows of the stage table: what the database holds, which nothing else writes to."""
+        assert part is None
         return self.load(Temporal("snapshot"), self._table.locate_stage())
 
     def read_published(self) -> DataFrame | None:

@@ -1,4 +1,4 @@
-"""A database table as an output's destination: names, connections, and how its failures are told."""
+"""A database table as an output's destination: names, connections, and how its failures are reported."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from spark_jobs.contract.options import get_option
+from spark_jobs.contract.options import get_option, merge_options
 from spark_jobs.contract.own_tables import LEDGER, STAGE_PREFIX, is_own_table
 from spark_jobs.credentials import Credentials
 from spark_jobs.errors import JobError
@@ -22,11 +22,11 @@ from spark_jobs.spark.dialects import Dialect, find_dialect
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from spark_jobs.contract.plan import OutputOperation
+    from spark_jobs.contract.operations import OutputOperation
 
 _VALUE_STATES = ("22", "23")
 """SQL's classes of states for data that do not fit, and for constraints that they violate."""
-# As PostgreSQL, MySQL, SQL Server, Oracle and Db2 say it where Spark tells no state.
+# As PostgreSQL, MySQL, SQL Server, Oracle and Db2 say it where Spark gives no state.
 _VALUE_REFUSED = re.compile(
     r"invalid byte sequence|field overflow|value too long|out of range|violates [\w -]*constraint"
     r"|Data too long|Data truncat|Out of range value|Incorrect \w+ value|cannot be null|Duplicate entry"
@@ -126,15 +126,29 @@ class JdbcTarget:
         return replace(self, found_schema=str(found[0][0])) if found else self
 
     def has_table(self, database: Database, name: str) -> bool:
-        """Tell whether there is such a table beside the output's."""
-        return name in database.find_tables(self.schema, name)
+        """Return whether there is such a table beside the output's."""
+        return name in self.find_tables(database, name)
+
+    def find_tables(self, database: Database, prefix: str) -> list[str]:
+        """Return the names of the tables beside the output's that begin with a prefix."""
+        return database.find_tables(self.schema, prefix, in_catalog=not self.dialect.has_schemas)
+
+    def refuse_unsafe(self, database: Database) -> None:
+        """Raise OUTPUT_002 for a table whose changes cannot be taken back."""
+        sql = self.dialect.unsafe_table_sql
+        found = database.query(sql, self.schema, self.name) if sql is not None else []
+        if found:
+            message = f"{self.output.destination.display} cannot be replaced in one step: {found[0][0]}"
+            hint = "ALTER TABLE … ENGINE = InnoDB, or write to another table"
+            raise JobError("OUTPUT_002", message, hint=hint, mark=self.output.mark)
 
     def create_missing(self, database: Database, name: str, columns: str) -> None:
         """Create a table where it is missing, also when several jobs begin at once, in a transaction of its own."""
         if self.has_table(database, name):
             return
         try:
-            database.execute(f"CREATE TABLE {self.dialect.quote_table(self.schema, name)} ({columns})")
+            table = self.dialect.quote_table(self.schema, name)
+            database.execute(f"CREATE TABLE {table} ({columns}){self.dialect.table_suffix}")
             database.commit()
         except DatabaseError:
             # Another job created it at the same time.
@@ -153,7 +167,8 @@ class JdbcTarget:
     @contextmanager
     def connect(self) -> Iterator[Database]:
         """Open a connection whose work is dropped unless it was committed."""
-        options = {**self.dialect.writer_options, **self.output.destination.options}
+        dialect = self.dialect
+        options = merge_options(dialect.writer_options, self.output.destination.options, dialect.connection_options)
         database = connect_database(self.spark, self.url, options, self.read_credentials())
         try:
             for sql in self.dialect.session_sql:
@@ -194,7 +209,7 @@ class JdbcTarget:
 
 
 def is_about_values(reason: str, state: str | None = None) -> bool:
-    """Tell whether a database refuses the rows for what they hold, so that a retry is refused as well."""
+    """Return whether a database refuses the rows for what they hold, so that a retry is refused as well."""
     return (state or "").startswith(_VALUE_STATES) or _VALUE_REFUSED.search(reason) is not None
 
 

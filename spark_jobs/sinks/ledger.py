@@ -83,7 +83,7 @@ def list_other_writers(target: JdbcTarget, database: Database, period: str | Non
 
 
 def find_lock(target: JdbcTarget, database: Database) -> tuple[str, LockMark] | None:
-    """Return the run's period, or one that it lies in, with the mark that a lock has left here."""
+    """Return the run's period, or one that it is part of, with the mark that a lock has left here."""
     attempt = target.attempt
     periods = {name_lock(attempt.calendar, period): period for period in (attempt.period, *attempt.enclosing_periods)}
     marks = ", ".join("?" for _ in periods)

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from spark_jobs.contract.sql import quote_name
-from spark_jobs.sinks.protocol import StagedOutput
+from spark_jobs.sinks.protocol import StagedOutput, StagedPart
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from spark_jobs.contract.plan import Column, OutputOperation
+    from spark_jobs.contract.operations import OutputOperation
+    from spark_jobs.contract.tables import Column
 
 
 @dataclass(slots=True)
@@ -54,12 +55,18 @@ class MemorySinks:
     def seal(self) -> None:
         """There is nothing to finish."""
 
-    def read_staged(self, seq: int) -> DataFrame:
+    def read_staged(self, seq: int, part: StagedPart | None = None) -> DataFrame:
         """Return an output's rows."""
+        assert part is None
         captured = self.tables[seq]
         assert captured.spark is not None
         schema = ", ".join(f"{quote_name(column.name)} {column.type}" for column in captured.columns)
         return captured.spark.createDataFrame(captured.rows, schema)
+
+    def split_staged(self, seq: int) -> bool:
+        """Rows in memory are read all at once."""
+        del seq
+        return False
 
     def count_staged(self, seq: int) -> int:
         """Return how many rows an output has."""

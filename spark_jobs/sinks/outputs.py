@@ -12,16 +12,16 @@ from pyspark.errors import PySparkException
 
 from spark_jobs.contract.addresses import escape_pattern, is_local
 from spark_jobs.contract.options import VERIFIED
-from spark_jobs.contract.plan import Location, Table, Temporal
 from spark_jobs.contract.report import OutputReport, SliceReport, StagedReport
 from spark_jobs.contract.sql import quote_name
+from spark_jobs.contract.tables import Location, Table, Temporal
 from spark_jobs.credentials import read_options
 from spark_jobs.errors import JobError, shorten
 from spark_jobs.redaction import redact
 from spark_jobs.sinks.attempts import Attempt, StagingArea
 from spark_jobs.sinks.jdbc_target import is_about_values, make_value_error
 from spark_jobs.sinks.path import PARQUET, StagedFiles, make_write_error
-from spark_jobs.sinks.protocol import StagedOutput
+from spark_jobs.sinks.protocol import StagedOutput, StagedPart
 from spark_jobs.sinks.write_failures import find_write_failure
 from spark_jobs.sources import SourceContext, load_table
 from spark_jobs.sources.database_snapshots import DatabaseSnapshots
@@ -32,7 +32,7 @@ from spark_jobs.spark.storage import Storage, digest_rows, join_uri, open_storag
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from spark_jobs.contract.plan import OutputOperation
+    from spark_jobs.contract.operations import OutputOperation
     from spark_jobs.contract.snapshot import Snapshot
 
 
@@ -45,6 +45,18 @@ class SliceFolder:
     uri: str
 
 
+@dataclass(frozen=True, slots=True)
+class OutputRequest:
+    """An output that an attempt makes."""
+
+    spark: SparkSession
+    snapshot: Snapshot
+    operation: OutputOperation
+    attempt: Attempt
+    is_checked: bool = False
+    """Whether the staged rows are read back."""
+
+
 class Output:
     """One output of a run; what files and databases have in common is the slice."""
 
@@ -54,27 +66,19 @@ class Output:
     resumes = False
     """Whether an earlier process of this attempt has staged the rows."""
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        snapshot: Snapshot,
-        operation: OutputOperation,
-        attempt: Attempt,
-        *,
-        is_checked: bool = False,
-    ) -> None:
-        self.spark = spark
-        self.snapshot = snapshot
-        self.operation = operation
-        self.attempt = attempt
-        self.is_checked = is_checked
+    def __init__(self, request: OutputRequest) -> None:
+        self.spark = request.spark
+        self.snapshot = request.snapshot
+        self.operation = request.operation
+        self.attempt = request.attempt
+        self.is_checked = request.is_checked
         self.rows = 0
         self.slice = self._make_slice()
         self._slice_content: str | None = None
 
     @property
     def stages_parquet(self) -> bool:
-        """Tell whether the rows are staged as Parquet files."""
+        """Return whether the rows are staged as Parquet files."""
         return self.staged is not None and self.staged.format == PARQUET
 
     def check_writable(self) -> None:
@@ -93,7 +97,7 @@ class Output:
         raise NotImplementedError
 
     def is_published(self) -> bool:
-        """Tell whether an earlier process of this attempt has published the output before it ended."""
+        """Return whether an earlier process of this attempt has published the output before it ended."""
         raise NotImplementedError
 
     def keep(self, until_millis: int) -> None:
@@ -140,21 +144,26 @@ class Output:
     def seal(self) -> None:
         """Finish what was staged."""
 
-    def read_rows(self) -> DataFrame:
-        """Return the rows as they are staged."""
+    def read_rows(self, part: StagedPart | None = None) -> DataFrame:
+        """Return the rows as they are staged, or a part of them."""
         assert self.staged is not None
+        assert part is None
         return self.read_staged(self.staged)
+
+    def split_staged(self) -> bool:
+        """Make what is staged so far a part of its own; False where it is read all at once."""
+        return False
 
     def read_published(self) -> DataFrame | None:
         """Return the rows that readers see now, and that these would replace; None when there are none."""
         raise NotImplementedError
 
     def replaces_equal_rows(self) -> bool:
-        """Tell, without reading rows, that readers see exactly these; False where only reading them tells."""
+        """Return whether readers see exactly these rows, where that is known without reading them; else False."""
         return False
 
     def count_nulls(self, columns: Sequence[str]) -> Mapping[str, int] | None:
-        """Return in how many rows each column is NULL; None when only reading them would tell."""
+        """Return in how many rows each column is NULL; None when that takes reading them."""
         return self.staged.count_nulls(columns) if self.staged is not None and self.stages_parquet else None
 
     def publish_slice(self) -> None:
@@ -221,10 +230,10 @@ class Output:
             return None
         return StagedFiles(self.spark, self.slice.storage, self.slice.hidden_uri, PARQUET)
 
-    def read_staged(self, staged: StagedFiles) -> DataFrame:
+    def read_staged(self, staged: StagedFiles, part: StagedPart | None = None) -> DataFrame:
         """Return the staged Parquet rows, typed as the output's columns."""
         schema = ", ".join(f"{quote_name(column.name)} {column.type}" for column in self.operation.columns)
-        return self.spark.read.options(**VERIFIED).schema(schema).parquet(escape_pattern(staged.uri))
+        return self.spark.read.options(**VERIFIED).schema(schema).parquet(*map(escape_pattern, staged.locate(part)))
 
     def load(self, temporal: Temporal, *locations: Location) -> DataFrame:
         """Return rows as any table's are read: strictly, as the output's columns."""

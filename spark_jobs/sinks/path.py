@@ -21,6 +21,7 @@ from spark_jobs.contract.options import PLAIN_NAMES, merge_options
 from spark_jobs.contract.sql import quote_name
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.attempts import StagingArea, make_replaced_error
+from spark_jobs.sinks.protocol import StagedPart
 from spark_jobs.spark.parquet_footers import count_parquet_nulls, count_parquet_rows
 from spark_jobs.spark.storage import Storage, join_uri
 
@@ -55,9 +56,10 @@ class StagedFiles:
     format: str
     options: Mapping[str, str] = field(default_factory=dict)
     partition_by: tuple[str, ...] = ()
-    """Columns that stand in the names of folders, and not in the files."""
+    """Columns whose values are in the names of folders, and not in the files."""
     rows: int = 0
     _rows_of: dict[str, int] = field(default_factory=dict)
+    _early: frozenset[str] = frozenset()
 
     def add(self, frame: DataFrame) -> int:
         """Write rows into the folder and return how many there were."""
@@ -82,6 +84,17 @@ class StagedFiles:
         self.rows += added
         return added
 
+    def split(self) -> None:
+        """Make the files that are there a part of their own."""
+        self._early = frozenset(self._rows_of)
+
+    def locate(self, part: StagedPart | None = None) -> list[str]:
+        """Return the addresses of the files, or of those of a part."""
+        if part is None:
+            return [self.uri]
+        names = [name for name in self._rows_of if (name in self._early) == (part == "early")]
+        return [join_uri(self.uri, name) for name in names]
+
     def count_nulls(self, columns: Sequence[str]) -> dict[str, int] | None:
         """Return in how many rows each column is NULL, as the Parquet files' footers say; None when they do not."""
         totals = dict.fromkeys(columns, 0)
@@ -99,7 +112,7 @@ class StagedFiles:
                 self.storage.delete(join_uri(self.uri, entry.name))
 
     def _is_needless(self, name: str) -> bool:
-        """Tell whether a file without rows stands beside others; alone it carries the schema."""
+        """Return whether a file without rows is one of several; alone it carries the schema."""
         if self._rows_of.get(name) != 0:
             return False
         keeper = min(self._rows_of)
@@ -148,7 +161,7 @@ class FileTable:
         self.storage.delete(join_uri(self.uri, name))
 
     def holds_files(self, files: Mapping[str, int]) -> bool:
-        """Tell whether the table holds these very files for the period; each attempt's have names of their own."""
+        """Return whether the table holds these very files for the period; each attempt's have names of their own."""
         found = self._list_files(self._period_uri)
         return bool(found) and found == dict(files) and (not self.overwrite or self._is_only_period())
 
@@ -174,7 +187,7 @@ class FileTable:
             self._swap_folder(staged_uri, self._period_uri)
 
     def _make_table(self) -> None:
-        """Make the table's folder, unless it stands aside: then it is put back, or all other periods would be lost."""
+        """Make the table's folder, unless it was moved aside: then it is put back, or other periods would be lost."""
         while not self.storage.exists(self.uri):
             if not self.area.recover(self.uri):
                 self.storage.make_folder(self.uri)
@@ -212,7 +225,7 @@ class FileTable:
             self.area.retire(old)
 
     def holds(self, staged_uri: str) -> bool:
-        """Tell whether the very same files are published already."""
+        """Return whether the very same files are published already."""
         old, new = self._list_files(self._period_uri), self._list_files(staged_uri)
         if sorted(old.values()) != sorted(new.values()) or (self.overwrite and not self._is_only_period()):
             return False

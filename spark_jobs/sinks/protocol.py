@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from spark_jobs.contract.plan import OutputOperation
+    from spark_jobs.contract.operations import OutputOperation
+
+
+StagedPart = Literal["early", "rest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Sinks(Protocol):
         """Write rows aside; several calls for one output add up. The frame has exactly the output's columns."""
 
     def can_read_back(self, output: OutputOperation) -> bool:
-        """Tell whether `stage` will give a folder to read back from."""
+        """Return whether `stage` will give a folder to read back from."""
 
     def scratch(self, name: str) -> str | None:
         """Return the URI of a folder for Parquet files of the executor's own; None when there is no place."""
@@ -41,14 +44,20 @@ class Sinks(Protocol):
     def seal(self) -> None:
         """Finish what was staged, when every operation has succeeded."""
 
-    def read_staged(self, seq: int) -> DataFrame:
-        """Return an output's rows as they are staged, with its columns; to be called when it is sealed."""
+    def read_staged(self, seq: int, part: StagedPart | None = None) -> DataFrame:
+        """Return an output's rows as they are staged, with its columns; to be called when it is sealed.
+
+        Files may be read earlier, and in the parts that `split_staged` has made.
+        """
+
+    def split_staged(self, seq: int) -> bool:
+        """Make what is staged so far a part of its own, which can be read already; False where that cannot be."""
 
     def count_staged(self, seq: int) -> int:
         """Return how many rows of an output are staged."""
 
     def count_nulls(self, seq: int, columns: Sequence[str]) -> Mapping[str, int] | None:
-        """Return in how many rows each column is NULL; None when only reading them would tell."""
+        """Return in how many rows each column is NULL; None when that takes reading them."""
 
     def abandon(self) -> None:
         """Remove what was staged; never raises."""

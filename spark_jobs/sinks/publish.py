@@ -1,4 +1,4 @@
-"""The publication of a run: every output staged where it stands, all published together at the end.
+"""The publication of a run: every output staged in its turn, all published together at the end.
 
 `begin` fences off older attempts at every destination before anything is computed. `publish` asks databases whether
 they take the rows, checks all fences, copies the slices of registered datasets, then swaps the outputs in, in seq
@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 
 from spark_jobs.contract.addresses import is_local
-from spark_jobs.contract.plan import OutputOperation
+from spark_jobs.contract.operations import OutputOperation
 from spark_jobs.contract.report import OutputReport
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.attempts import Attempt
 from spark_jobs.sinks.file_output import FileOutput
 from spark_jobs.sinks.jdbc_output import JdbcTableOutput
-from spark_jobs.sinks.outputs import Output
-from spark_jobs.sinks.protocol import StagedOutput
+from spark_jobs.sinks.outputs import Output, OutputRequest
+from spark_jobs.sinks.protocol import StagedOutput, StagedPart
 from spark_jobs.sinks.tables import TableOutput
 from spark_jobs.spark.storage import join_uri
 
@@ -39,7 +39,7 @@ _OUTPUTS: dict[str, type[Output]] = {"files": FileOutput, "jdbc": JdbcTableOutpu
 
 
 def needs_session(snapshot: Snapshot) -> bool:
-    """Tell whether publishing or discarding what is staged takes Spark: files of this machine are only renamed."""
+    """Return whether publishing or discarding what is staged takes Spark: files of this machine are only renamed."""
     return any(
         output.destination.kind == "jdbc"
         or not is_local(output.destination.uri)
@@ -96,7 +96,7 @@ class Publication:
         return self._outputs[output.seq].stage(frame)
 
     def can_read_back(self, output: OutputOperation) -> bool:
-        """Tell whether an output is staged as Parquet."""
+        """Return whether an output is staged as Parquet."""
         return self._outputs[output.seq].stages_parquet
 
     def scratch(self, name: str) -> str | None:
@@ -115,9 +115,13 @@ class Publication:
                 output.seal()
             self._is_sealed = True
 
-    def read_staged(self, seq: int) -> DataFrame:
-        """Return an output's rows as they are staged."""
-        return self._outputs[seq].read_rows()
+    def read_staged(self, seq: int, part: StagedPart | None = None) -> DataFrame:
+        """Return an output's rows as they are staged, or a part of them."""
+        return self._outputs[seq].read_rows(part)
+
+    def split_staged(self, seq: int) -> bool:
+        """Make what is staged of an output so far a part of its own, where it is files."""
+        return self._outputs[seq].split_staged()
 
     def read_published(self, seq: int) -> DataFrame | None:
         """Return the rows that an output would replace; None when nothing was published."""
@@ -230,4 +234,4 @@ class Publication:
         checked = {seq for check in self._snapshot.plan.checks for seq in check.outputs}
         build = _OUTPUTS[operation.destination.kind]
         is_read = self._reads_staged or operation.seq in checked
-        return build(self._spark, self._snapshot, operation, self._attempt, is_checked=is_read)
+        return build(OutputRequest(self._spark, self._snapshot, operation, self._attempt, is_read))

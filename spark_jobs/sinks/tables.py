@@ -16,21 +16,19 @@ from typing import TYPE_CHECKING
 
 from spark_jobs.contract.addresses import escape_pattern
 from spark_jobs.contract.options import VERIFIED
-from spark_jobs.contract.plan import Temporal
 from spark_jobs.contract.report import UNCOMMITTED, OutputReport, StagedReport, TableReport
 from spark_jobs.contract.sql import quote_name
+from spark_jobs.contract.tables import Temporal
 from spark_jobs.errors import JobError
-from spark_jobs.sinks.attempts import make_replaced_error
-from spark_jobs.sinks.outputs import Output, SliceFolder
+from spark_jobs.sinks.outputs import Output, OutputRequest, SliceFolder
 from spark_jobs.sinks.path import PARQUET, StagedFiles
 from spark_jobs.spark.storage import join_uri, open_storage
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
-    from spark_jobs.contract.plan import OutputOperation
-    from spark_jobs.contract.snapshot import Snapshot
-    from spark_jobs.sinks.attempts import Attempt
+    from spark_jobs.sinks.protocol import StagedPart
+
 
 PERIOD_COLUMN = "_period"
 BY_PERIOD = "rows-of"
@@ -69,27 +67,23 @@ class TableOutput(Output):
 
     staged: TableFiles
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        snapshot: Snapshot,
-        operation: OutputOperation,
-        attempt: Attempt,
-        *,
-        is_checked: bool = False,
-    ) -> None:
-        super().__init__(spark, snapshot, operation, attempt, is_checked=is_checked)
-        self._storage = open_storage(operation.destination.uri, spark)
-        self._folder = f"runtime-{attempt.run_key}/{attempt.name}-{operation.seq}"
-        self._periods = snapshot.replaced_periods
+    def __init__(self, request: OutputRequest) -> None:
+        super().__init__(request)
+        self._storage = open_storage(self.operation.destination.uri, self.spark)
+        self._folder = f"runtime-{self.attempt.run_key}/{self.attempt.name}-{self.operation.seq}"
+        self._periods = self.snapshot.replaced_periods
         self._kept: TableReport | None = None
         self.staged = TableFiles(
-            spark, self._storage, join_uri(operation.destination.uri, self._folder), PARQUET, partition_by=self._split()
+            self.spark,
+            self._storage,
+            join_uri(self.operation.destination.uri, self._folder),
+            PARQUET,
+            partition_by=self._split(),
         )
 
     @property
     def stages_parquet(self) -> bool:
-        """Tell whether the rows are staged in one folder of Parquet files."""
+        """Return whether the rows are staged in one folder of Parquet files."""
         return not self.staged.partition_by
 
     def claim(self) -> None:
@@ -105,12 +99,17 @@ class TableOutput(Output):
         """Nothing: the table was asked about the columns when the run was resolved."""
 
     def take_up(self, kept: OutputReport) -> None:
-        """Go on with the files that were staged; RUN_002 when a newer attempt has removed them."""
+        """Go on with the files that were staged; DATA_001 when they are gone.
+
+        A newer attempt of this registry, which would have removed them, is known before this.
+        """
         assert kept.staged is not None
         self.resumes, self.rows, self._kept = True, kept.rows, kept.table
         self.staged.take_up(kept.table.files if kept.table is not None else ())
         if not all(self._storage.exists(join_uri(self.staged.uri, name)) for name in self.staged.list_filled()):
-            raise make_replaced_error(self.attempt.token)
+            message = f"{self.operation.destination.display}: the files that wait for a decision are gone"
+            hint = "the table was dropped, cleaned up, or replaced by a run of another registry; run it again"
+            raise JobError("DATA_001", message, hint=hint, mark=self.operation.mark)
 
     def read_published(self) -> DataFrame | None:
         """Return the rows that the submitting process has found in the table; None when there is no table."""
@@ -147,11 +146,12 @@ class TableOutput(Output):
         periods = self._periods if self.operation.write_mode == "replace_period" else ()
         table = TableReport(self._folder, tuple(files), periods, content)
         if self._kept is not None:
-            table = replace(table, base=self._kept.base, has_base=self._kept.has_base)
+            table = replace(table, base=self._kept.base, table_id=self._kept.table_id, has_base=self._kept.has_base)
         return replace(super().make_report(), table=table)
 
-    def read_staged(self, staged: StagedFiles) -> DataFrame:
+    def read_staged(self, staged: StagedFiles, part: StagedPart | None = None) -> DataFrame:
         """Return the staged rows, without the column by which they are split."""
+        assert part is None
         schema = ", ".join(f"{quote_name(column.name)} {column.type}" for column in self.operation.columns)
         options = {**VERIFIED, "recursiveFileLookup": "true"}
         return self.spark.read.options(**options).schema(schema).parquet(escape_pattern(staged.uri))

@@ -6,6 +6,16 @@ working dataset. All that does not fit is reported at once.
 
 from spark_jobs.sources.loader import LoadedTable, load_table, refuse_replaced_files, report_sources
 from spark_jobs.sources.opening import SourceContext
+from spark_jobs.sources.parallel import find_loaded_as, load_tables
 from spark_jobs.sources.raw_rows import Credentials
 
-__all__ = ["Credentials", "LoadedTable", "SourceContext", "load_table", "refuse_replaced_files", "report_sources"]
+__all__ = [
+    "Credentials",
+    "LoadedTable",
+    "SourceContext",
+    "find_loaded_as",
+    "load_table",
+    "load_tables",
+    "refuse_replaced_files",
+    "report_sources",
+]

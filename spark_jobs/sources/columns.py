@@ -86,7 +86,7 @@ def describe_type(type_text: str) -> str:
 
 
 def is_readable(declared: str, physical: str) -> bool:
-    """Tell whether every value of the physical type is one of the declared type, or fails as a value."""
+    """Return whether every value of the physical type is one of the declared type, or fails as a value."""
     if physical in (declared, "void"):
         return True
     target, source = parse_decimal(declared), parse_decimal(physical)

@@ -8,20 +8,24 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 from pyspark.sql.types import StringType, StructField, StructType
 
+from spark_jobs.contract.addresses import is_local
 from spark_jobs.contract.options import NO_FILE_LEFT_OUT, STRICT, VERIFIED, drop_options, get_option, merge_options
 from spark_jobs.sources.columns import TextFormats
 from spark_jobs.sources.folder_columns import MERGES_SCHEMAS, refuse_overridden, take_folder_values
 from spark_jobs.sources.json_halves import read_lines
 from spark_jobs.sources.parquet import read_parquet
-from spark_jobs.sources.raw_rows import MissingDataError, RawRows
+from spark_jobs.sources.raw_rows import MissingDataError, RawRows, TableFolderError
 from spark_jobs.sources.seen_files import look_at_files
+from spark_jobs.spark.jvm import is_connect
+from spark_jobs.spark.storage import open_storage
+from spark_jobs.spark.table_folders import find_table_folder, list_folders
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from spark_jobs.contract.plan import Location
+    from spark_jobs.contract.tables import Location
     from spark_jobs.sources.columns import Wanted
 
 CSV_OPTIONS = {
@@ -48,6 +52,7 @@ def read_files(
     try:
         rows = _read(spark, location, options, wanted)
         files = tuple(rows.frame.inputFiles())
+        _refuse_tables(spark, location, files)
         frame = _find_later_columns(spark, rows, wanted) if len(files) > 1 else rows.frame
         rows = replace(rows, frame=frame, files=files, seen_files=look_at_files(rows.frame, files))
         names = [column.name for column in wanted]
@@ -61,6 +66,15 @@ def read_files(
         if (error.getCondition() or "").split(".")[0] in _MISSING:
             raise MissingDataError(location.uri) from error
         raise
+
+
+def _refuse_tables(spark: SparkSession, location: Location, files: tuple[str, ...]) -> None:
+    """Raise TableFolderError for files of an Iceberg or Delta table; a server's stores are not looked into."""
+    if location.format not in MERGES_SCHEMAS or not files or (is_connect(spark) and not is_local(files[0])):
+        return
+    found = find_table_folder(open_storage(files[0], spark), list_folders(files))
+    if found is not None:
+        raise TableFolderError(*found)
 
 
 def _read(spark: SparkSession, location: Location, options: Mapping[str, str], wanted: tuple[Wanted, ...]) -> RawRows:
@@ -85,7 +99,7 @@ def _find_later_columns(spark: SparkSession, rows: RawRows, wanted: tuple[Wanted
     try:
         return spark.read.format(kind).options(**rows.options, mergeSchema="true").load(rows.location.uri)
     except PySparkException:
-        # Files with types that differ: what is missing is told for the file that Spark has chosen.
+        # Files with types that differ: what is missing is reported for the file that Spark has chosen.
         return rows.frame
 
 

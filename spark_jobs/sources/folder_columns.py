@@ -38,7 +38,7 @@ def list_folder_values(uri: str, file: str) -> dict[str, str]:
         return {}
     parts = [unquote(part) for part in _split_path(file)]
     folders = parts[len(_split_path(uri)) : -1]
-    # What stands in a folder's name for characters that no file system takes.
+    # What a folder's name has for characters that no file system takes.
     pairs = [unquote(folder).partition("=") for folder in folders if "=" in folder]
     return {name: value for name, _, value in pairs}
 

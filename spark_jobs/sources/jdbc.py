@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from spark_jobs.contract.plan import Location
+    from spark_jobs.contract.tables import Location
     from spark_jobs.sources.columns import Wanted
     from spark_jobs.sources.database_snapshots import DatabaseSnapshots
 
@@ -51,10 +51,11 @@ def read_jdbc(
     schema = get_option(location.options, "schema")
     options = drop_options(location.options, "schema")
     table = f"{schema}.{location.table}" if schema and "." not in (location.table or "") else str(location.table)
-    # DriverManager does not see a driver that came with --jars; Spark does, when it is told the name.
+    # DriverManager does not see a driver that came with --jars; Spark does, given its name.
     driver = find_driver(get_option(options, "url") or "", options)
     named = {"driver": driver} if driver is not None else {}
-    options = merge_options(DEFAULTS, named, options, credentials)
+    dialect = find_dialect(get_option(options, "url") or "")
+    options = merge_options(DEFAULTS, named, options, credentials, dialect.connection_options)
     for name in _list_spellings(get_option(options, "url") or "", table):
         asked = merge_options(options, {"dbtable": name})
         try:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from spark_jobs.contract.fingerprints import FileState, list_committed, take_fingerprint
-from spark_jobs.contract.plan import name_table
 from spark_jobs.contract.report import SourceReport
 from spark_jobs.contract.sql import quote_name, quote_text
 from spark_jobs.contract.system_columns import SYSTEM_TYPES
+from spark_jobs.contract.tables import name_table
 from spark_jobs.errors import JobError, raise_sql
 from spark_jobs.rows.row_ids import POSITION, number_by_content
 from spark_jobs.sources.columns import Wanted, build_column
@@ -25,13 +25,14 @@ from spark_jobs.sources.shared_places import check_shared_places
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from spark_jobs.contract.plan import Location, Table
+    from spark_jobs.contract.tables import Location, Table
     from spark_jobs.sources.raw_rows import RawRows
 
 DELETED = "_deleted"
 FILE = "@file"
 """Column with the file that a row was read from, where that is asked for."""
-_WORKED_ON = ("input", "append")
+WORKED_ON = ("input", "append")
+"""Roles of tables whose rows become rows of the working dataset."""
 KEPT_COLUMNS = ("_row_id", "_created_by_run", "_created_at", "_updated_at", "_deleted", "_labels")
 
 
@@ -110,7 +111,7 @@ def report_sources(tables: Iterable[LoadedTable]) -> tuple[SourceReport, ...]:
 
 
 def _identify(rows: RawRows) -> list[FileState]:
-    """Return what tells the files of a location from others."""
+    """Return what identifies the files of a location."""
     if rows.location.kind == "table":
         return list_committed(rows.location)
     return [file.state for file in rows.seen_files or ()]
@@ -136,7 +137,7 @@ def _unite(frames: list[DataFrame]) -> DataFrame:
 
 
 def _is_numbered(context: SourceContext, table: Table) -> bool:
-    return context.needs_positions and table.role in _WORKED_ON
+    return context.needs_positions and table.role in WORKED_ON
 
 
 def _shape_rows(context: SourceContext, table: Table, wanted: tuple[Wanted, ...], rows: RawRows) -> DataFrame:
@@ -169,7 +170,7 @@ def _shape_rows(context: SourceContext, table: Table, wanted: tuple[Wanted, ...]
 
 def _list_beside(context: SourceContext, table: Table) -> list[str]:
     """Return the columns that rows have beside their own and their position."""
-    return [FILE] if context.needs_files and table.role in _WORKED_ON else []
+    return [FILE] if context.needs_files and table.role in WORKED_ON else []
 
 
 class _ColumnReader:

@@ -14,7 +14,7 @@ from spark_jobs.sources.raw_rows import RawRows
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from spark_jobs.contract.plan import Location
+    from spark_jobs.contract.tables import Location
 
 POSITION = "@position"
 

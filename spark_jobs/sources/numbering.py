@@ -35,7 +35,7 @@ class _Folder:
     key: str
     """Tells the location from the table's other ones: its period, and its place among those of that period."""
     begin: int
-    """Where the part of a file's URI begins that lies below the location."""
+    """Where the part of a file's URI begins that is below the location."""
 
     @property
     def paths(self) -> list[str]:
@@ -93,11 +93,11 @@ def find_salt(paths: list[tuple[str, str]]) -> int:
         hashes = {xxhash64(f"{salt}:{key}", path) & (1 << HASH_BITS) - 1 for key, path in paths}
         if len(hashes) == len(paths):
             return salt
-    raise ValueError("no salt tells the files apart")
+    raise ValueError("no salt distinguishes the files")
 
 
 def _find_relative_begin(uri: str, files: tuple[str, ...]) -> int:
-    """Return where the part of a file's URI begins that lies below the location."""
+    """Return where the part of a file's URI begins that is below the location."""
     if not files:
         return 0
     path = uri.partition("://")[2].partition("/")[2] if "://" in uri else uri

@@ -1,4 +1,4 @@
-"""Opens the locations of a table, finds out whether they have its columns, and tells what is wrong with all of them."""
+"""Opens the locations of a table, finds out whether they have its columns, and reports what is wrong with all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.errors import AnalysisException, IllegalArgumentException
 
 from spark_jobs.contract.codes import Code
-from spark_jobs.contract.plan import name_place, name_table
+from spark_jobs.contract.tables import name_place, name_table
 from spark_jobs.errors import JobError, MarkedProblem, shorten
 from spark_jobs.sources.columns import Wanted, find_mismatches
 from spark_jobs.sources.database_snapshots import DatabaseSnapshots
@@ -17,7 +17,13 @@ from spark_jobs.sources.files import read_files
 from spark_jobs.sources.jdbc import read_jdbc
 from spark_jobs.sources.memory import read_memory
 from spark_jobs.sources.missing_columns import describe_missing
-from spark_jobs.sources.raw_rows import ColumnMismatchError, Credentials, MissingDataError, RawRows
+from spark_jobs.sources.raw_rows import (
+    ColumnMismatchError,
+    Credentials,
+    MissingDataError,
+    RawRows,
+    TableFolderError,
+)
 from spark_jobs.sources.read_errors import find_read_failure, find_wrong_option, is_unreachable
 from spark_jobs.sources.tables import MissingVersionError, read_table
 from spark_jobs.spark.jvm import list_causes
@@ -25,7 +31,7 @@ from spark_jobs.spark.jvm import list_causes
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from spark_jobs.contract.plan import Location, Table
+    from spark_jobs.contract.tables import Location, Table
 
 SCHEMA_HINT = "declare in the dataset what the data have, or write what is declared"
 
@@ -42,7 +48,7 @@ class SourceContext:
     needs_positions: bool = True
     """Whether row ids are needed."""
     needs_files: bool = False
-    """Whether rows of the working dataset tell which file they were read from."""
+    """Whether rows of the working dataset know which file they were read from."""
 
 
 def open_locations(context: SourceContext, table: Table, wanted: tuple[Wanted, ...]) -> list[RawRows]:
@@ -112,6 +118,10 @@ def _explain_failure(table: Table, location: Location, error: Exception) -> list
         what = f"a file of version {location.version} of the table at {place} is gone: the version has expired"
         hint = "resolve again to read the current version; keep versions as long as their runs are to be repeated"
         return [_make_problem(table, "DATA_001", what, hint)]
+    if isinstance(error, TableFolderError):
+        what = f"{error.folder} is a table of {error.format.title()}: its files hold rows of older versions too"
+        hint = f"read it through a datasource of `type: {error.format}`"
+        return [_make_problem(table, "SOURCE_001", what, hint)]
     if isinstance(error, ColumnMismatchError):
         return [
             _make_problem(table, "DATA_002", f"column '{name}' at {place}: {reason}", error.hint, name)

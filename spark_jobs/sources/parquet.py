@@ -19,7 +19,7 @@ from spark_jobs.spark.parquet_footers import describe_parquet
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from spark_jobs.contract.plan import Location
+    from spark_jobs.contract.tables import Location
     from spark_jobs.sources.columns import Wanted
 
 _UNKNOWN_TYPES = ("PARQUET_TYPE", "DECIMAL_PRECISION_EXCEEDS", "UNSUPPORTED_TIME_TYPE")

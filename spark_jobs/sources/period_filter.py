@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date
 
-from spark_jobs.contract.plan import Location, Table
 from spark_jobs.contract.sql import quote_text
+from spark_jobs.contract.tables import Location, Table
 from spark_jobs.sources.columns import Wanted
 
 

@@ -11,7 +11,7 @@ from spark_jobs.sources.columns import TextFormats
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from spark_jobs.contract.plan import Location
+    from spark_jobs.contract.tables import Location
     from spark_jobs.sources.seen_files import SeenFile
 
 Credentials = Callable[[str], Mapping[str, str]]
@@ -21,8 +21,17 @@ class MissingDataError(Exception):
     """There is nothing at a location."""
 
 
+class TableFolderError(Exception):
+    """Files that belong to an Iceberg or Delta table, which only its metadata sets apart from those of old ones."""
+
+    def __init__(self, folder: str, format_: str) -> None:
+        super().__init__(folder)
+        self.folder = folder
+        self.format = format_
+
+
 class ColumnMismatchError(Exception):
-    """Columns that cannot be read as declared; each is told with its name and what is wrong."""
+    """Columns that cannot be read as declared; each is reported with its name and what is wrong."""
 
     def __init__(self, columns: Mapping[str, str], hint: str) -> None:
         super().__init__(", ".join(columns))

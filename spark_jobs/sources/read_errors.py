@@ -66,7 +66,7 @@ _RULES = (
     _rule(
         r"\[(?:DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION|UNSUPPORTED_TIME_TYPE)\] ([^\n]*?)\.?(?: SQLSTATE.*)?(?:\n|$)",
         "DATA_002",
-        r"a column's type is none that Spark has: \1",
+        r"Spark has no such type of a column: \1",
         TYPE_HINT,
     ),
     _rule(
@@ -142,7 +142,7 @@ _RULES = (
 
 
 def is_unreachable(text: str) -> bool:
-    """Tell whether a store or a database could not be asked at all."""
+    """Return whether a store or a database could not be asked at all."""
     return _UNREACHABLE.search(text) is not None
 
 
@@ -156,6 +156,9 @@ def find_wrong_option(texts: list[str]) -> str | None:
     return next((shorten(text.removeprefix(": ")) for text in texts if _WRONG_OPTION.search(text)), None)
 
 
+_SQLSTATE = re.compile(r" *SQLSTATE: \w+$")
+
+
 def find_read_failure(text: str) -> ReadFailure | None:
     """Return what is wrong with the data; None when the text is about something else."""
     if is_unreachable(text):
@@ -165,7 +168,8 @@ def find_read_failure(text: str) -> ReadFailure | None:
     for rule in _RULES:
         match = rule.pattern.search(text)
         if match is not None:
-            return ReadFailure(rule.code, shorten(match.expand(rule.reason)), rule.hint, file)
+            reason = _SQLSTATE.sub("", match.expand(rule.reason))
+            return ReadFailure(rule.code, shorten(reason), rule.hint, file)
     if "[FAILED_READ_FILE" in text:
         return ReadFailure("DATA_001", shorten(f"it is damaged: {_find_deepest(text)}"), _WHOLE_HINT, file)
     return None

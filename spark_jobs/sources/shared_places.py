@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from spark_jobs.contract.codes import Code
-from spark_jobs.contract.plan import name_table
 from spark_jobs.contract.sql import quote_text
+from spark_jobs.contract.tables import name_table
 from spark_jobs.errors import JobError, MarkedProblem
 from spark_jobs.sources.columns import Wanted
 
 if TYPE_CHECKING:
-    from spark_jobs.contract.plan import Location, Table
+    from spark_jobs.contract.tables import Location, Table
     from spark_jobs.sources.raw_rows import RawRows
 
 ReadColumn = Callable[["RawRows", Wanted], "str | None"]
 """Returns SQL of a column as the type wanted; None when the rows have no such column."""
-MOST_TOLD = 12
+MOST_SHOWN = 12
 
 
 def check_shared_places(table: Table, opened: Iterable[RawRows], read: ReadColumn) -> None:
@@ -44,7 +44,7 @@ def _check(table: Table, found: list[RawRows], read: ReadColumn) -> list[MarkedP
     period = read(first, Wanted(column, "string", optional=True))
     periods = list(dict.fromkeys(rows.location.period or "" for rows in found))
     if period is None and len(periods) > 1:
-        said = f"{place} is read for {_list(periods)} and has no column '{column}' that tells their rows apart"
+        said = f"{place} is read for {_list(periods)} and has no column '{column}' that says which rows are whose"
         hint = "let the path differ by period, such as {{YYYY}}-{{MM}}, or add the column"
         return [MarkedProblem("DATA_002", f"{name_table(table)}: {said}", hint, table.mark, column)]
     required = [rows.location.period or "" for rows in found if rows.location.needs_rows]
@@ -64,5 +64,5 @@ def _check(table: Table, found: list[RawRows], read: ReadColumn) -> list[MarkedP
 
 
 def _list(periods: list[str]) -> str:
-    rest = len(periods) - MOST_TOLD
-    return ", ".join(periods[:MOST_TOLD]) + (f" and {rest} more" if rest > 0 else "")
+    rest = len(periods) - MOST_SHOWN
+    return ", ".join(periods[:MOST_SHOWN]) + (f" and {rest} more" if rest > 0 else "")

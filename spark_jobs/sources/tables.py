@@ -17,7 +17,7 @@ from spark_jobs.spark.storage import join_uri
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from spark_jobs.contract.plan import Column, Location
+    from spark_jobs.contract.tables import Column, Location
 
 READABLE_TYPES = frozenset(
     {"string", "binary", "boolean", "date", "timestamp", "timestamp_ntz"}

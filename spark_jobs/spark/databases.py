@@ -85,12 +85,19 @@ class Database:
                 for i in range(1, about.getColumnCount() + 1)
             }
 
-    def find_tables(self, schema: str | None, prefix: str) -> list[str]:
-        """Return the names of a schema's tables (the default schema's without one) that begin with a prefix."""
+    def find_tables(self, schema: str | None, prefix: str, *, in_catalog: bool = False) -> list[str]:
+        """Return the names of a schema's tables (the default schema's without one) that begin with a prefix.
+
+        With `in_catalog` a schema is what JDBC calls a catalog.
+        """
         with _as_database_errors():
             about = self._connection.getMetaData()
-            place = schema if schema is not None else self._connection.getSchema()
-            found = about.getTables(self._connection.getCatalog(), place, "%", None)
+            if in_catalog:
+                catalog, place = schema or self._connection.getCatalog(), None
+            else:
+                catalog = self._connection.getCatalog()
+                place = schema if schema is not None else self._connection.getSchema()
+            found = about.getTables(catalog, place, "%", None)
             names = []
             while found.next():
                 # The schema was taken for a pattern. Databases without schemas report none.
@@ -151,7 +158,7 @@ def connect_database(spark: SparkSession, url: str, options: Mapping[str, str], 
 
 
 def is_missing_driver(text: str) -> bool:
-    """Tell whether what the JVM says means that the class of a driver is not there."""
+    """Return whether what the JVM says means that the class of a driver is not there."""
     return "ClassNotFoundException" in text or "NoClassDefFoundError" in text or "No suitable driver" in text
 
 

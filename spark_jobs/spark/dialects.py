@@ -16,6 +16,12 @@ class Dialect:
     name: str
     types: Mapping[str, str]
     key_type: str = "varchar(250)"
+    table_suffix: str = ""
+    """Ends the statement that makes a table."""
+    unsafe_table_sql: str | None = None
+    """Asks, of a schema (or NULL) and a table, what keeps it from being changed in transactions."""
+    has_schemas: bool = True
+    """Whether a schema is one of a database's, and not a database of its own."""
     quote_open: str = '"'
     quote_close: str = '"'
     lock_suffix: str = " FOR UPDATE"
@@ -26,6 +32,8 @@ class Dialect:
     """Asks for the schema that a quoted name without one leads to, when it is another than that of new tables."""
     session_sql: tuple[str, ...] = ()
     """Run when a connection begins."""
+    connection_options: Mapping[str, str] = field(default_factory=dict)
+    """Properties of the driver that every connection has, whatever is asked for."""
     writer_options: Mapping[str, str] = field(default_factory=dict)
     export_snapshot_sql: tuple[str, ...] = ()
     """Keeps a transaction open however long it waits; the last statement names a snapshot that others can read."""
@@ -65,12 +73,17 @@ _STANDARD_TYPES = {
 }
 
 IDLE_SECONDS = 30
-"""How long a writer that was stopped inside a transaction may keep its locks, where a database can be told."""
+"""How long a writer that was stopped inside a transaction may keep its locks, where a database has such a setting."""
 LOCK_SECONDS = 120
-_MYSQL_LOCKS = (
+_MYSQL_SESSION = (
     f"SET SESSION innodb_lock_wait_timeout = {LOCK_SECONDS}",
     f"SET SESSION lock_wait_timeout = {LOCK_SECONDS}",
+    # Otherwise a server may cut texts that are too long, and keep days that are none.
+    "SET SESSION sql_mode = CONCAT(@@SESSION.sql_mode, ',STRICT_ALL_TABLES')",
+    # A column `timestamp` is converted from the session's zone to UTC and back.
+    "SET SESSION time_zone = '+00:00'",
 )
+_MYSQL_TEXT = "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
 
 STANDARD = Dialect("standard", _STANDARD_TYPES)
 
@@ -98,13 +111,20 @@ _DIALECTS = {
     ),
     "mysql": Dialect(
         "mysql",
-        {**_STANDARD_TYPES, "string": "longtext", "decimal": "decimal", "timestamp": "datetime(6)"},
-        key_type="varchar(180)",
+        {**_STANDARD_TYPES, "string": f"longtext {_MYSQL_TEXT}", "decimal": "decimal", "timestamp": "datetime(6)"},
+        key_type=f"varchar(180) {_MYSQL_TEXT}",
+        table_suffix=" ENGINE = InnoDB",
+        unsafe_table_sql=(
+            "SELECT CONCAT('its engine ', t.engine, ' has no transactions') FROM information_schema.tables t "
+            "JOIN information_schema.engines e ON e.engine = t.engine "
+            "WHERE t.table_schema = COALESCE(?, DATABASE()) AND t.table_name = ? AND e.transactions <> 'YES'"
+        ),
+        has_schemas=False,
         quote_open="`",
         quote_close="`",
         exact_text="CAST(CONVERT({} USING utf8mb4) AS BINARY)",
         # A connection that says nothing for this long is closed, which ends its transaction.
-        session_sql=(*_MYSQL_LOCKS, f"SET SESSION wait_timeout = {IDLE_SECONDS}"),
+        session_sql=(*_MYSQL_SESSION, f"SET SESSION wait_timeout = {IDLE_SECONDS}"),
         writer_options={"rewriteBatchedStatements": "true"},
     ),
     "sqlserver": Dialect(
@@ -147,7 +167,13 @@ _DIALECTS = {
 _DIALECTS["mariadb"] = replace(
     _DIALECTS["mysql"],
     name="mariadb",
-    session_sql=(*_MYSQL_LOCKS, f"SET SESSION idle_transaction_timeout = {IDLE_SECONDS}"),
+    session_sql=(*_MYSQL_SESSION, f"SET SESSION idle_transaction_timeout = {IDLE_SECONDS}"),
+    # Spark does not know this kind of database and quotes names by ", which begins a text here unless set otherwise.
+    connection_options={
+        "sessionVariables": "sql_mode='ANSI_QUOTES,STRICT_ALL_TABLES',time_zone='+00:00'",
+        # Otherwise the server that a URL leads to may ask for files of this machine.
+        "allowLocalInfile": "false",
+    },
 )
 
 

@@ -38,7 +38,7 @@ class HadoopStorage:
         return sorted(entries, key=lambda entry: entry.name)
 
     def exists(self, uri: str) -> bool:
-        """Tell whether there is a file or a folder."""
+        """Return whether there is a file or a folder."""
         with as_os_errors():
             return bool(self._files.exists(self._path(uri)))
 
@@ -74,7 +74,7 @@ class HadoopStorage:
             self._files.delete(self._path(uri), True)
 
     def read_bytes(self, uri: str, limit: int) -> bytes:
-        """Return a file's content, of one that is larger than the limit one byte more than that."""
+        """Return a file's content, cut one byte after the limit."""
         with as_os_errors():
             stream = self._files.open(self._path(uri))
             try:

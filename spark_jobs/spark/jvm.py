@@ -1,4 +1,4 @@
-"""The one place that knows how to reach the JVM of the driver: PySpark's private members stand here only.
+"""The one place that knows how to reach the JVM of the driver: PySpark's private members are used here only.
 
 On Spark Connect there is no such JVM: files are reached if both sides see the same folders, and databases are refused.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def is_connect(spark: SparkSession) -> bool:
-    """Tell whether Spark runs elsewhere and is spoken to through Spark Connect."""
+    """Return whether Spark runs elsewhere and is spoken to through Spark Connect."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
@@ -85,7 +85,7 @@ def read_planned_bytes(frame: DataFrame) -> int:
 
 
 def is_jvm_alive(spark: SparkSession) -> bool:
-    """Tell whether the driver's Java process still answers."""
+    """Return whether the driver's Java process still answers."""
     if is_connect(spark):
         return True
     try:

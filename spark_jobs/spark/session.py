@@ -24,7 +24,6 @@ SETTINGS: dict[str, str] = {
     "spark.sql.caseSensitive": "true",
     "spark.sql.decimalOperations.allowPrecisionLoss": "false",
     "spark.sql.timestampType": "TIMESTAMP_LTZ",
-    "spark.sql.session.collation.default": "UTF8_BINARY",
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.parser.quotedRegexColumnNames": "false",
     "spark.sql.variable.substitute": "false",
@@ -79,7 +78,7 @@ def configure_session(spark: SparkSession) -> None:
     """Set what results depend on, and as many shuffle partitions as a single machine has use for."""
     # Spark's Python side logs failing queries with values of the data in them.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
-    # py4j logs to the root logger, with its stack, that Java does not answer; what follows from it is told anyway.
+    # py4j logs to the root logger, with its stack, that Java does not answer; what follows from it is reported anyway.
     logging.getLogger().addFilter(_is_not_from_py4j)
     for key, value in SETTINGS.items():
         if _read_setting(spark, key) != value:

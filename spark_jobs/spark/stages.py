@@ -67,7 +67,7 @@ def _make_stage(data: Any) -> Stage:
 
 def _read_stages(spark: SparkSession) -> list[Any]:
     context = get_java_context(spark)
-    # What Spark tells its listeners arrives a little later than results do.
+    # What Spark sends to its listeners arrives a little later than results do.
     context.listenerBus().waitUntilEmpty(PATIENCE_MILLIS)
     store = context.statusStore()
     stages = store.stageList(None, False, False, getattr(store, "stageList$default$4")(), None)

@@ -47,10 +47,10 @@ class Storage(Protocol):
         """Return what a folder holds, by name; nothing when there is no such folder."""
 
     def exists(self, uri: str) -> bool:
-        """Tell whether there is a file or a folder."""
+        """Return whether there is a file or a folder."""
 
     def is_link(self, uri: str) -> bool:
-        """Tell whether this is a symbolic link: what it leads to belongs to somebody else."""
+        """Return whether this is a symbolic link: what it leads to belongs to somebody else."""
 
     def make_folder(self, uri: str) -> None:
         """Make a folder and those above it, where they are missing."""
@@ -68,7 +68,7 @@ class Storage(Protocol):
         """Remove a file or a folder with all it holds; nothing to remove is fine."""
 
     def read_bytes(self, uri: str, limit: int) -> bytes:
-        """Return a file's content, of one that is larger than the limit one byte more than that."""
+        """Return a file's content, cut one byte after the limit."""
 
     def write_bytes(self, uri: str, content: bytes) -> None:
         """Write a file that appears with its whole content or not at all."""
@@ -115,7 +115,7 @@ def open_storage(uri: str, spark: SparkSession | None = None) -> Storage:
 def digest_rows(storage: Storage, uri: str) -> str | None:
     """Return a digest of the rows in a folder's files, whatever their names; None when the storage keeps no checksums.
 
-    It tells the rows of one plan apart. The footer of a Parquet file is left out: it repeats the plan's schema and what
+    It identifies the rows of one plan. The footer of a Parquet file is left out: it repeats the plan's schema and what
     the pages say themselves, and lists some of that in an order that changes from one process to the next.
     """
     digests = [storage.compute_digest(join_uri(uri, entry.name), without_footer=True) for entry in storage.list(uri)]
@@ -142,11 +142,11 @@ class LocalStorage:
             return []
 
     def exists(self, uri: str) -> bool:
-        """Tell whether there is a file or a folder."""
+        """Return whether there is a file or a folder."""
         return os.path.lexists(get_local_path(uri))
 
     def is_link(self, uri: str) -> bool:
-        """Tell whether this is a symbolic link: what it leads to belongs to somebody else."""
+        """Return whether this is a symbolic link: what it leads to belongs to somebody else."""
         return os.path.islink(get_local_path(uri))
 
     def make_folder(self, uri: str) -> None:
@@ -181,7 +181,7 @@ class LocalStorage:
             return
 
     def read_bytes(self, uri: str, limit: int) -> bytes:
-        """Return a file's content, of one that is larger than the limit one byte more than that."""
+        """Return a file's content, cut one byte after the limit."""
         return read_regular_file(get_local_path(uri), limit)
 
     def write_bytes(self, uri: str, content: bytes) -> None:

@@ -12,8 +12,8 @@ from pyspark.errors import PySparkException
 
 from spark_jobs.contract.addresses import is_glob
 from spark_jobs.contract.codes import Code, find_code
-from spark_jobs.contract.plan import name_column, name_table
 from spark_jobs.contract.sql import MARK_PATTERN
+from spark_jobs.contract.tables import name_column, name_table
 from spark_jobs.errors import FACT_MARK, RAISED_PREFIX, JobError, shorten
 from spark_jobs.sources.csv_lines import find_line
 from spark_jobs.sources.folder_columns import HINT as FOLDER_HINT
@@ -21,7 +21,9 @@ from spark_jobs.sources.read_errors import ENCODING_HINT, ReadFailure, find_read
 from spark_jobs.spark.jvm import list_causes
 
 if TYPE_CHECKING:
-    from spark_jobs.contract.plan import Expression, Location, Plan, Table
+    from spark_jobs.contract.operations import Expression
+    from spark_jobs.contract.plan import Plan
+    from spark_jobs.contract.tables import Location, Table
 
 RAISED_CONDITION = "USER_RAISED_EXCEPTION"
 DOUBLE_MATCH = "SCALAR_SUBQUERY_TOO_MANY_ROWS"
@@ -51,7 +53,7 @@ _LITERAL_SUFFIX = re.compile(r"(-?[0-9][0-9.E+-]*)(?:BD|L|S|Y)")
 
 
 def is_double_match(error: BaseException) -> bool:
-    """Tell whether a join found more than one match."""
+    """Return whether a join found more than one match."""
     if any(_get_condition(item).startswith(DOUBLE_MATCH) for item in _chain(error)):
         return True
     raised = _find_raised(error)
@@ -85,10 +87,10 @@ def translate(error: BaseException, plan: Plan) -> JobError:
 
 
 def _find_reason(error: BaseException, text: str) -> str:
-    """Return the deepest cause that Java tells; what py4j says of itself tells nothing."""
+    """Return the deepest cause that Java gives; py4j's own message says nothing."""
     causes = [line.removeprefix("Caused by: ").removeprefix(": ") for line in text.splitlines()]
-    told = [line for line in causes if re.match(r"[a-z]+(\.\w+)+(Exception|Error)\b", line)]
-    return told[-1] if told else _first_line(error)
+    named = [line for line in causes if re.match(r"[a-z]+(\.\w+)+(Exception|Error)\b", line)]
+    return named[-1] if named else _first_line(error)
 
 
 def _describe_raised(head: dict[str, str | None], text: str, plan: Plan) -> JobError:
@@ -147,7 +149,7 @@ def _find_table_of_file(plan: Plan, file: str | None) -> Table | None:
 
 
 def _lies_below(file: str, location: Location) -> bool:
-    """Tell whether a file is one of a location's: patterns in its last names may stand for anything."""
+    """Return whether a file is one of a location's: patterns in its last names may stand for anything."""
     return bool(location.uri) and f"{_plain_path(file)}/".startswith(f"{_find_stem(location)}/")
 
 

@@ -37,7 +37,8 @@ if keeps:
 report = {{"report_version": 1, "snapshot_sha256": value("--sha256"), "attempt": int(value("--attempt")),
           "run_id": snapshot["run_id"],
           "status": "failed" if error else "staged" if keeps else "succeeded",
-          "period": snapshot["period"]["identifier"], "operations": [], "outputs": [] if error else outputs,
+          "period": snapshot["period"]["identifier"],
+          "operations": json.loads(os.environ.get("FAKE_SUBMIT_OPERATIONS", "[]")), "outputs": [] if error else outputs,
           "timings": {{}}, "rows_in": 3, "error": error}}
 target = pathlib.Path(value("--report").removeprefix("file://"))
 if not os.environ.get("FAKE_SUBMIT_SILENT"):

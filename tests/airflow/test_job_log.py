@@ -57,5 +57,5 @@ def test_lines_wait_only_where_nobody_needs_them_now(
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps({"conn_type": "spark", "host": "yarn"}))
     hook = JobSubmitHook.adopt(SparkSubmitHook(conn_id="spark_default", **arguments), {})
 
-    list(hook._watch(iter(["26/11/20 05:34:46 INFO SparkContext: Running Spark version 4.2.0"])))
+    list(hook.watch_log(iter(["26/11/20 05:34:46 INFO SparkContext: Running Spark version 4.2.0"])))
     assert len(hook.job_log.take()) == kept

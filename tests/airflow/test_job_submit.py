@@ -21,9 +21,9 @@ pytestmark = pytest.mark.airflow
 def build_environment(monkeypatch: pytest.MonkeyPatch, host: str, **arguments: object) -> dict[str, str]:
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps({"conn_type": "spark", "host": host}))
     hook = JobSubmitHook.adopt(SparkSubmitHook(conn_id="spark_default", **arguments), {"SECRET": "s3cret"})
-    command = hook._build_spark_submit_command("job.py")
+    command = hook.build_command("job.py")
     assert "s3cret" not in " ".join(command)
-    return dict(hook._env or {})
+    return dict(hook.environment)
 
 
 def test_a_local_master_starts_the_quick_way(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -45,8 +45,8 @@ def test_only_a_small_job_is_left_to_the_quick_compiler(
     monkeypatch.setenv("AIRFLOW_RUNTIME_CACHE", str(tmp_path))
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps({"conn_type": "spark", "host": "local[*]"}))
     hook = JobSubmitHook.adopt(SparkSubmitHook(conn_id="spark_default"), {}, is_small=is_small)
-    hook._build_spark_submit_command("job.py")
-    assert ("-XX:TieredStopAtLevel=1" in (hook._env or {})["SPARK_SUBMIT_OPTS"]) is is_small
+    hook.build_command("job.py")
+    assert ("-XX:TieredStopAtLevel=1" in hook.environment["SPARK_SUBMIT_OPTS"]) is is_small
 
 
 def test_a_cluster_gets_nothing_of_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -74,12 +74,11 @@ def test_a_connect_server_gets_a_plain_process_and_its_token_stays_unseen(monkey
     monkeypatch.setenv("AIRFLOW_CONN_WARM", json.dumps(server))
     spark = SparkSubmitHook(conn_id="warm", py_files="/tmp/job.zip", application_args=["--attempt", "7"])
     hook = JobSubmitHook.adopt(spark, {"SECRET": "s3cret"})
-    assert hook._build_spark_submit_command("run_project.py") == [sys.executable, "run_project.py", "--attempt", "7"]
-    assert hook._env is not None
-    assert hook._env["SPARK_REMOTE"] == "sc://spark.example:15002/;token=t0ken"
-    assert hook._env["PYTHONPATH"].split(":")[0] == "/tmp/job.zip"
-    assert hook._env["SECRET"] == "s3cret"
-    assert hook._env[SUBMITTER_VARIABLE] == describe_process(os.getpid())
+    assert hook.build_command("run_project.py") == [sys.executable, "run_project.py", "--attempt", "7"]
+    assert hook.environment["SPARK_REMOTE"] == "sc://spark.example:15002/;token=t0ken"
+    assert hook.environment["PYTHONPATH"].split(":")[0] == "/tmp/job.zip"
+    assert hook.environment["SECRET"] == "s3cret"
+    assert hook.environment[SUBMITTER_VARIABLE] == describe_process(os.getpid())
 
 
 def test_a_driver_elsewhere_is_told_neither_secrets_nor_its_submitter(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +98,7 @@ def test_line_of_spark_that_repeats_a_secret_is_cleaned_in_all_its_spellings(mon
         json.dumps({"password": dwh["password"]}), "sas canary-3== or canary-3%3D%3D",
     ]  # fmt: skip
     hook = JobSubmitHook.adopt(SparkSubmitHook(conn_id="spark_default"), {})
-    shown = list(hook._watch(iter([*lines, "Spark UI at http://driver:4040"])))
+    shown = list(hook.watch_log(iter([*lines, "Spark UI at http://driver:4040"])))
     assert [*shown, *hook.job_log.take()] == [
         "ERROR denied for ***", "***", "Basic ***==", "x=***&y=1", '{"password": "***"}', "sas *** or ***",
         "Spark UI at http://driver:4040",

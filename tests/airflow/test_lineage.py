@@ -20,8 +20,10 @@ from airflow_provider_runtime.operators.lineage import (
 from airflow_provider_runtime.operators.resolve import ResolveOperator
 from airflow_provider_runtime.operators.run_project import RunProjectOperator
 from spark_jobs.contract.checks import CheckResult
-from spark_jobs.contract.plan import Destination, Location, TableTrace
+from spark_jobs.contract.operations import Destination
+from spark_jobs.contract.plan import TableTrace
 from spark_jobs.contract.report import OutputReport, Report
+from spark_jobs.contract.tables import Location
 from tests.airflow.tasks import FakeSpark, FakeTask
 
 pytestmark = pytest.mark.airflow

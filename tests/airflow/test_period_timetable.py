@@ -70,6 +70,18 @@ def test_backfill_range_of_custom_calendar_gives_its_identifiers() -> None:
     assert keys == ["FY2024-P01", "FY2024-P02", "FY2024-P03"]
 
 
+def test_leap_day_and_53rd_week_have_runs_of_their_own() -> None:
+    days = PeriodTimetable(GREGORIAN, "day")
+    assert list_keys(days, "2024-02-28", "2024-03-01") == ["2024-02-28", "2024-02-29", "2024-03-01"]
+    weeks = [date(2023, 1, 1) + timedelta(weeks=number) for number in range(54)]
+    periods = tuple(
+        Period(identifier=name, level="week", start_date=start, end_date=start + timedelta(days=6))
+        for start, name in zip(weeks, [*(f"FY23-W{n:02}" for n in range(1, 54)), "FY24-W01"], strict=True)
+    )
+    retail = PeriodTimetable(Calendar(id="retail", levels=(Level(name="week"),), periods=periods), "week")
+    assert list_keys(retail, "2023-12-20", "2024-01-10") == ["FY23-W52", "FY23-W53", "FY24-W01"]
+
+
 def test_backfill_into_the_future_leaves_out_what_has_not_ended() -> None:
     today = datetime.datetime.now(UTC).date()
     infos = PeriodTimetable(GREGORIAN, "month").iter_partition_dagrun_infos(

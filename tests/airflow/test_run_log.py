@@ -90,6 +90,19 @@ def test_log_of_a_success_is_one_screen_and_ends_with_the_version(home: Path, sp
     assert seen[-1] == "registered Monthly Close version 1"
 
 
+def test_log_tells_the_matches_of_joins(
+    home: Path, spark: FakeSpark, log: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joins = [{"alias": "fx", "matched": 2, "unmatched": 1}]
+    done = {"seq": 10, "type": "update", "name": "Convert", "rows_affected": 3, "rows_after": 4, "joins": joins}
+    monkeypatch.setenv("FAKE_SUBMIT_OPERATIONS", json.dumps([done]))
+    task = FakeTask()
+    run(task, resolve(task))
+
+    told = "operation 10 update 'Convert': 3 rows; join 'fx': 2 with a match, 1 without"
+    assert told in log.list_unfolded()
+
+
 def test_place_that_a_report_names_makes_no_second_line_of_the_log(
     home: Path, spark: FakeSpark, log: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -201,6 +201,49 @@ def test_run_finds_the_snapshot_of_the_resolve_task_before_it(home: Path, spark:
     assert operator.execute(task.context())["period"] == "2026-01"
 
 
+def _copy_elsewhere(home: Path, pins: dict[str, Any]) -> dict[str, Any]:
+    copied = home / f"{pins['snapshot_sha256']}.json"
+    copied.write_bytes(Path(pins["snapshot_uri"].removeprefix("file://")).read_bytes())
+    return {**pins, "snapshot_uri": f"file://{copied}"}
+
+
+@pytest.mark.parametrize(
+    ("forge", "said"),
+    [
+        (_copy_elsewhere, "outside of the store"),
+        (
+            lambda home, pins: resolve(FakeTask(partition_key="2026-02")),
+            "of fx-close, 2026-02, and not of fx-close, 2026-01",
+        ),
+        (lambda home, pins: resolve(FakeTask(), "valuation"), "and not of fx-close, 2026-01"),
+        (lambda home, pins: {**pins, "snapshot_sha256": "0" * 64}, "outside of the store"),
+        (lambda home, pins: "nonsense", "was given no snapshot"),
+    ],
+    ids=["elsewhere", "other period", "other project", "other digest", "nonsense"],
+)
+@pytest.mark.parametrize("is_linked", [True, False])
+def test_xcom_that_points_elsewhere_is_refused(
+    home: Path, spark: FakeSpark, forge: Any, said: str, is_linked: bool
+) -> None:
+    from airflow.sdk import DAG
+
+    task = FakeTask()
+    forged = forge(home, resolve(task))
+    task.xcom["resolve"] = forged
+    with DAG("close", schedule=None):
+        before = ResolveOperator(task_id="resolve", project="fx-close")
+        operator = RunProjectOperator(task_id="run", **({"snapshot": before.output} if is_linked else {}))
+        before >> operator
+    if is_linked:
+        # What Airflow does before it executes a task.
+        operator.snapshot = forged
+
+    with pytest.raises(AirflowFailException, match="SNAPSHOT_001") as caught:
+        operator.execute(task.context())
+    assert said in str(caught.value)
+    assert spark.calls == []
+
+
 def test_run_raises_what_the_job_reports_and_not_its_exit_status(
     home: Path, spark: FakeSpark, monkeypatch: pytest.MonkeyPatch
 ) -> None:

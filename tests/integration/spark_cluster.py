@@ -20,6 +20,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.connect_server import QUICK_JAVA
+
 START_SECONDS = 90.0
 PR_SET_PDEATHSIG = 1
 CLUSTER_CONF = {
@@ -28,6 +30,8 @@ CLUSTER_CONF = {
     "spark.executor.memory": "512m",
     "spark.driver.memory": "512m",
     "spark.ui.enabled": "false",
+    "spark.driver.extraJavaOptions": QUICK_JAVA,
+    "spark.executor.extraJavaOptions": QUICK_JAVA,
 }
 """What a driver on this machine must say to use the cluster."""
 
@@ -101,6 +105,7 @@ def _start(name: str, arguments: Sequence[str], log: Path) -> subprocess.Popen[b
         "SPARK_HOME": str(home),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": QUICK_JAVA,
     }
     with log.open("wb") as output:
         return subprocess.Popen(

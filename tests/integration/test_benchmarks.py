@@ -10,14 +10,17 @@ import pytest
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
+PIPELINES = ["close", "statements", "checks", "groups"]
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(
     "parts",
     [
-        ["planning", "tables"],
-        pytest.param(["close", "statements", "growth", "planning", "why"], marks=pytest.mark.chaos),
+        ["planning"],
+        pytest.param(
+            [*PIPELINES, "growth", "warm", "small", "limits", "planning", "why", "tables"], marks=pytest.mark.chaos
+        ),
     ],
 )
 def test_small_measurements_agree_and_make_a_page(tmp_path: Path, parts: list[str]) -> None:

@@ -36,6 +36,7 @@ spark.stop()
 """
 
 
+@pytest.mark.chaos
 def test_the_cluster_runs_a_job_on_its_workers(spark_cluster: SparkCluster, tmp_path: object) -> None:
     settings = [f"{key}={value}" for key, value in spark_cluster.conf.items()]
     command = [sys.executable, "-c", PROGRAM, spark_cluster.url, *settings]
@@ -44,6 +45,7 @@ def test_the_cluster_runs_a_job_on_its_workers(spark_cluster: SparkCluster, tmp_
     assert ended.stdout.split() == ["499500", "UTC", spark_cluster.url]
 
 
+@pytest.mark.chaos
 def test_executors_of_a_submitted_job_live_in_utc(spark_cluster: SparkCluster, tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(SUBMITTED)
     submit = str(Path(sys.executable).with_name("spark-submit"))

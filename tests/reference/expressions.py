@@ -66,7 +66,7 @@ def literal(value: object, mark: str = '"') -> Expr:
     return Expr(str(value), Kind("number", scale), lambda row: number, atom=number >= 0)
 
 
-def _strict(function: Callable[..., object], *args: Expr) -> Callable[[Row], object]:
+def strict(function: Callable[..., object], *args: Expr) -> Callable[[Row], object]:
     def evaluate(row: Row) -> object:
         values = [arg.evaluate(row) for arg in args]
         return None if any(value is None for value in values) else function(*values)
@@ -74,7 +74,7 @@ def _strict(function: Callable[..., object], *args: Expr) -> Callable[[Row], obj
     return evaluate
 
 
-def _widest(*args: Expr) -> Kind:
+def widest(*args: Expr) -> Kind:
     scales = [arg.kind.scale for arg in args if arg.kind.scale is not None]
     return Kind(args[0].kind.name, max(scales) if scales else None)
 
@@ -84,23 +84,23 @@ def arithmetic(operator: str, a: Expr, b: Expr) -> Expr:
     if operator == "*" and (a.kind.scale is not None or b.kind.scale is not None):
         kind = decimal((a.kind.scale or 0) + (b.kind.scale or 0))
     else:
-        kind = _widest(a, b)
-    return Expr(f"{a.inside()} {operator} {b.inside()}", kind, _strict(functions[operator], a, b))
+        kind = widest(a, b)
+    return Expr(f"{a.inside()} {operator} {b.inside()}", kind, strict(functions[operator], a, b))
 
 
 def divide(a: Expr, b: Expr) -> Expr:
     scale = max(6, (a.kind.scale or 0) + 4)
+    return Expr(f"{a.inside()} / {b.inside()}", decimal(scale), strict(lambda x, y: divide_exactly(x, y, scale), a, b))
 
-    def quotient(x: Decimal, y: Decimal) -> Decimal | None:
-        if y == 0:
-            return None
-        # Whole numbers only: the nearest multiple of 10^-scale, halves away from zero.
-        ratio_top, ratio_bottom = _as_integers(EXACT.scaleb(x, scale), y)
-        magnitude = (2 * abs(ratio_top) + abs(ratio_bottom)) // (2 * abs(ratio_bottom))
-        sign = -1 if (ratio_top < 0) != (ratio_bottom < 0) else 1
-        return EXACT.scaleb(Decimal(sign * magnitude), -scale)
 
-    return Expr(f"{a.inside()} / {b.inside()}", decimal(scale), _strict(quotient, a, b))
+def divide_exactly(x: Decimal, y: Decimal, scale: int) -> Decimal | None:
+    if y == 0:
+        return None
+    # Whole numbers only: the nearest multiple of 10^-scale, halves away from zero.
+    ratio_top, ratio_bottom = _as_integers(EXACT.scaleb(x, scale), y)
+    magnitude = (2 * abs(ratio_top) + abs(ratio_bottom)) // (2 * abs(ratio_bottom))
+    sign = -1 if (ratio_top < 0) != (ratio_bottom < 0) else 1
+    return EXACT.scaleb(Decimal(sign * magnitude), -scale)
 
 
 def _as_integers(a: Decimal, b: Decimal) -> tuple[int, int]:
@@ -109,7 +109,7 @@ def _as_integers(a: Decimal, b: Decimal) -> tuple[int, int]:
 
 
 def negate(a: Expr) -> Expr:
-    return Expr(f"-{a.inside()}", a.kind, _strict(EXACT.minus, a))
+    return Expr(f"-{a.inside()}", a.kind, strict(EXACT.minus, a))
 
 
 def compare(operator: str, a: Expr, b: Expr) -> Expr:
@@ -123,7 +123,7 @@ def compare(operator: str, a: Expr, b: Expr) -> Expr:
         ">": lambda x, y: x > y,
         ">=": lambda x, y: x >= y,
     }
-    return Expr(f"{a.inside()} {operator} {b.inside()}", BOOLEAN, _strict(functions[operator], a, b))
+    return Expr(f"{a.inside()} {operator} {b.inside()}", BOOLEAN, strict(functions[operator], a, b))
 
 
 def logical_and(a: Expr, b: Expr) -> Expr:
@@ -143,7 +143,7 @@ def logical_or(a: Expr, b: Expr) -> Expr:
 
 
 def logical_not(a: Expr) -> Expr:
-    return Expr(f"NOT {a.inside()}", BOOLEAN, _strict(lambda value: not value, a))
+    return Expr(f"NOT {a.inside()}", BOOLEAN, strict(lambda value: not value, a))
 
 
 def is_null(a: Expr, negated: bool = False) -> Expr:
@@ -170,13 +170,13 @@ def between(a: Expr, low: Expr, high: Expr) -> Expr:
 
 def call(name: str, kind: Kind, function: Callable[..., object], *args: Expr) -> Expr:
     listed = ", ".join(arg.text for arg in args)
-    return Expr(f"{name}({listed})", kind, _strict(function, *args), atom=True)
+    return Expr(f"{name}({listed})", kind, strict(function, *args), atom=True)
 
 
 def if_(condition: Expr, a: Expr, b: Expr) -> Expr:
     return Expr(
         f"IF({condition.text}, {a.text}, {b.text})",
-        _widest(a, b),
+        widest(a, b),
         lambda row: a.evaluate(row) if condition.evaluate(row) is True else b.evaluate(row),
         atom=True,
     )
@@ -186,12 +186,12 @@ def coalesce(*args: Expr) -> Expr:
     def evaluate(row: Row) -> object:
         return next((value for value in (arg.evaluate(row) for arg in args) if value is not None), None)
 
-    return Expr(f"COALESCE({', '.join(arg.text for arg in args)})", _widest(*args), evaluate, atom=True)
+    return Expr(f"COALESCE({', '.join(arg.text for arg in args)})", widest(*args), evaluate, atom=True)
 
 
 def round_(a: Expr, digits: int) -> Expr:
     kind = INTEGER if a.kind.scale is None else decimal(digits)
-    return Expr(f"ROUND({a.text}, {digits})", kind, _strict(lambda value: round_half_up(value, digits), a), atom=True)
+    return Expr(f"ROUND({a.text}, {digits})", kind, strict(lambda value: round_half_up(value, digits), a), atom=True)
 
 
 def floor(a: Expr) -> Expr:
@@ -213,7 +213,7 @@ def mod(a: Expr, b: Expr) -> Expr:
         whole = EXACT.divide(x, y).quantize(Decimal(1), rounding=ROUND_DOWN, context=EXACT)
         return EXACT.subtract(x, EXACT.multiply(whole, y))
 
-    return call("MOD", _widest(a, b), remainder, a, b)
+    return call("MOD", widest(a, b), remainder, a, b)
 
 
 def absolute(a: Expr) -> Expr:
@@ -221,11 +221,11 @@ def absolute(a: Expr) -> Expr:
 
 
 def least(*args: Expr) -> Expr:
-    return call("MIN", _widest(*args), min, *args)
+    return call("MIN", widest(*args), min, *args)
 
 
 def greatest(*args: Expr) -> Expr:
-    return call("MAX", _widest(*args), max, *args)
+    return call("MAX", widest(*args), max, *args)
 
 
 def concat(*args: Expr) -> Expr:

@@ -13,14 +13,15 @@ from airflow_provider_runtime.core.catalog.yaml_source import parse_text
 from airflow_provider_runtime.scenarios.loading import LoadedScenario, read_document
 from airflow_provider_runtime.scenarios.reporting import render_result
 from airflow_provider_runtime.scenarios.runner import ScenarioRunner
-from spark_jobs.contract.plan import OutputOperation
+from spark_jobs.contract.operations import OutputOperation
 from spark_jobs.rows import executor, staging
 from spark_jobs.sinks import memory
 from spark_jobs.sinks.memory import MemorySinks
 from spark_jobs.sinks.protocol import StagedOutput
+from tests.reference.data import UNDETERMINED
 from tests.reference.projects import Generator
 
-SEEDS_IN_TEST = 16
+SEEDS_IN_TEST = 8
 SEEDS_IN_CHAOS = 1000
 pytestmark = pytest.mark.spark
 
@@ -33,7 +34,12 @@ def load_random_project(seed: int, folder: Path) -> LoadedScenario:
 
 
 def check_seed(seed: int, runner: ScenarioRunner, folder: Path) -> bool:
-    """Run one project; False for one whose types need more than 38 digits, which the checker refuses rightly."""
+    """Run one project; False for one that is not compared.
+
+    Its types need more than 38 digits, which the checker refuses rightly, or its rows depend on ids of the engine's.
+    """
+    if Generator(seed).generate().fails_with == UNDETERMINED:
+        return False
     result = runner.run(load_random_project(seed, folder))
     if result.status == "error" and {problem.code for problem in result.problems} == {"EXPR_004"}:
         assert all("38 digits" in problem.message or "no type holds" in problem.message for problem in result.problems)
@@ -71,8 +77,8 @@ class FileSinks(MemorySinks):
 
 
 @pytest.mark.parametrize(("readers", "deepest"), [(3, 60), (2, 3)])
-@pytest.mark.parametrize("count", [5, pytest.param(60, marks=pytest.mark.chaos)])
-def test_rows_that_are_put_at_rest_on_the_way_are_the_same(
+@pytest.mark.parametrize("count", [3, pytest.param(60, marks=pytest.mark.chaos)])
+def test_rows_that_are_materialised_on_the_way_are_the_same(
     count: int,
     readers: int,
     deepest: int,

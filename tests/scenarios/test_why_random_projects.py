@@ -11,7 +11,7 @@ from airflow_provider_runtime.core.errors import RuntimeProviderError
 from airflow_provider_runtime.core.evidence.why import Question, make_request
 from airflow_provider_runtime.scenarios.loading import load_scenario_catalog
 from airflow_provider_runtime.scenarios.runner import ScenarioRunner, make_snapshot
-from spark_jobs.contract.plan import AggregateOperation
+from spark_jobs.contract.operations import AggregateOperation
 from spark_jobs.contract.snapshot import Snapshot
 from spark_jobs.contract.why import History, RowHistory
 from spark_jobs.errors import JobError

@@ -9,9 +9,11 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.contract.plan import Column, Destination, Location, Mark, OutputOperation, Plan, Slice, Table, Temporal
+from spark_jobs.contract.operations import Destination, OutputOperation, Slice
+from spark_jobs.contract.plan import Plan
 from spark_jobs.contract.report import OutputReport
 from spark_jobs.contract.snapshot import Period, Project, ResolverSnapshot, Snapshot
+from spark_jobs.contract.tables import Column, Location, Mark, Table, Temporal
 from spark_jobs.sinks.publish import Publication
 
 COLUMNS = (

@@ -16,13 +16,14 @@ from airflow_provider_runtime.cli.local_run import LocalRunner, RunResult
 from airflow_provider_runtime.core.catalog.loader import load_catalog
 from airflow_provider_runtime.core.planning.snapshot.builder import build_snapshot
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
-from spark_jobs.checks import rows_read
+from spark_jobs.checks import duplicates, rows_read
 from spark_jobs.checks.evaluation import Evaluation
 from spark_jobs.contract.addresses import escape_pattern
 from spark_jobs.contract.snapshot import Snapshot
 from spark_jobs.errors import JobError
-from spark_jobs.rows import executor
+from spark_jobs.sinks.path import StagedFiles
 from spark_jobs.sinks.publish import Publication
+from spark_jobs.sources import parallel
 
 pytestmark = pytest.mark.spark
 
@@ -208,7 +209,13 @@ def test_override_lets_a_check_pass_until_it_is_withdrawn(books: Books) -> None:
         ("positive", "ann", "a reversal")
     ]
     result = books.run()
-    assert (result.succeeded, get_check(result, "positive")["status"]) == (True, "overridden")
+    found = get_check(result, "positive")
+    assert (result.succeeded, found["status"]) == (True, "overridden")
+    assert (found["override"]["who"], found["override"]["reason"]) == ("ann", "a reversal")
+    assert found["override"]["at"] == snapshot.overrides[0].at
+    assert any(
+        "check 'positive' overridden" in line and "(overridden by ann: a reversal)" in line for line in books.lines
+    )
     books.registry.withdraw_override("close", "2026-01", "positive", who="bob")
     again = books.run()
     assert (again.succeeded, get_check(again, "positive")["status"]) == (False, "failed")
@@ -250,7 +257,11 @@ def test_change_compares_with_what_was_published_before(books: Books) -> None:
     assert "it was 14.25 in 2026-01, allowed is a change from -20% to 20%" in third.problems[0].message
 
 
-def test_key_of_an_output_blocks_rows_that_stand_twice(books: Books) -> None:
+@pytest.mark.parametrize("most", [0, 1_000])
+def test_key_of_an_output_blocks_rows_that_stand_twice(
+    books: Books, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(duplicates, "MOST_LISTED", most)
     books.write("2026-01", RIGHT + "J1,EUR,10.00\n")
     books.define("{name: total, output: 20, value: SUM(amount)}", key=", key: [journal]")
     result = books.run()
@@ -258,6 +269,49 @@ def test_key_of_an_output_blocks_rows_that_stand_twice(books: Books) -> None:
     assert (check["status"], check["failing_rows"]) == ("failed", 2)
     assert {row["journal"] for row in check["sample"]} == {"J1"}
     assert books.list_published() == []
+
+
+SUMMARY = (
+    "    - {seq: 15, name: By currency, type: aggregate, arguments: {group_by: [currency],"
+    " aggregations: [{column: doubled, expression: SUM(doubled)}]}}\n"
+)
+
+
+@pytest.mark.parametrize("is_small", [True, False])
+def test_output_that_is_staged_in_two_steps_is_checked_as_one(
+    books: Books, monkeypatch: pytest.MonkeyPatch, is_small: bool
+) -> None:
+    load, split = parallel.load_table, StagedFiles.split
+    splits: list[str] = []
+    monkeypatch.setattr(parallel, "load_table", lambda *asked: replace(load(*asked), is_small=is_small))
+    monkeypatch.setattr(StagedFiles, "split", lambda files: (splits.append(files.uri), split(files)))
+    values = ["SUM(doubled)", "COUNT(journal)", "MIN_AGG(doubled)", "MAX_AGG(currency)", "AVG(doubled)", "COUNT(*)"]
+    books.define(
+        *(f"{{name: v{number}, output: 20, value: {value}}}" for number, value in enumerate(values)),
+        "{name: some, output: 20, where: doubled > 0, value: SUM(doubled), equals: {output: 30, value: SUM(doubled)}}",
+        "{name: positive, output: 20, rows: doubled > 0, on_fail: warn}",
+        "{name: named, output: 20, where: doubled > 0, rows: LEN(journal) > 0, on_fail: warn}",
+        "{name: none, output: 20, where: doubled > 1000, value: SUM(doubled), equals: 0, on_fail: warn}",
+    )
+    catalog = books.folder / "catalog" / "books.yaml"
+    catalog.write_text(catalog.read_text().replace("    - {seq: 20,", SUMMARY + "    - {seq: 20,"))
+    result = books.run()
+    assert len(splits) == (0 if is_small else 1)
+    found = {check["name"]: (check["value"], check["rows"], check["failing_rows"]) for check in result.report["checks"]}
+    assert found == {
+        "v0": ("57.00", 6, None),
+        "v1": ("3", 6, None),
+        "v2": ("-2.50", 6, None),
+        "v3": ("USD", 6, None),
+        "v4": ("9.500000", 6, None),
+        "v5": ("6", 6, None),
+        "some": ("62.00", 4, None),
+        "positive": (None, 6, 2),
+        "named": (None, 4, 2),
+        "none": (None, 0, None),
+    }
+    some = get_check(result, "some")
+    assert (some["expected"], some["status"]) == ("57.00", "failed")
 
 
 @pytest.mark.parametrize("most", [1000, 1])
@@ -303,7 +357,7 @@ def test_no_source_is_read_again_for_a_check(books: Books, monkeypatch: pytest.M
     source = books.folder / "data" / "ledger" / "2026-01.csv"
     aside = source.with_suffix(".aside")
     finish = Evaluation.finish
-    load = executor.load_table
+    load = parallel.load_table
 
     def finish_without_source(*arguments: Any) -> Any:
         source.rename(aside)
@@ -313,7 +367,7 @@ def test_no_source_is_read_again_for_a_check(books: Books, monkeypatch: pytest.M
             aside.rename(source)
 
     monkeypatch.setattr(Evaluation, "finish", finish_without_source)
-    monkeypatch.setattr(executor, "load_table", lambda *asked: replace(load(*asked), is_small=is_small))
+    monkeypatch.setattr(parallel, "load_table", lambda *asked: replace(load(*asked), is_small=is_small))
     books.define(
         "{name: total, output: 20, value: SUM(amount), equals: {input: SUM(amount)}}",
         "{name: journals, output: 20, group_by: [currency], value: COUNT(*), equals: {input: COUNT(journal)}}",
@@ -330,6 +384,90 @@ def test_no_source_is_read_again_for_a_check(books: Books, monkeypatch: pytest.M
         "period": "passed",
     }
     assert [check["rows"] for check in result.report["checks"]] == [3, 3, 3, 3]
+
+
+RATES = """
+---
+dataset:
+  id: rates
+  name: Rates
+  version: 1
+  main_table:
+    name: rates
+    temporal_mode: period
+    columns: [{name: currency, type: string}, {name: lines, type: integer}]
+---
+project:"""
+
+
+@pytest.mark.parametrize("kind", ["join", "append"])
+def test_dataset_that_checks_and_operations_read_is_read_once(
+    books: Books, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    source = books.folder / "data" / "rates" / "2026-01.csv"
+    source.parent.mkdir(parents=True)
+    source.write_text("currency,lines\nEUR,1\nUSD,2\n")
+    aside = source.with_suffix(".aside")
+    finish = Evaluation.finish
+    opened: list[str] = []
+    load = parallel.load_table
+
+    def finish_without_source(*arguments: Any) -> Any:
+        source.rename(aside)
+        try:
+            return finish(*arguments)
+        finally:
+            aside.rename(source)
+
+    def note(context: Any, table: Any) -> Any:
+        opened.append(table.dataset_id)
+        return load(context, table)
+
+    monkeypatch.setattr(Evaluation, "finish", finish_without_source)
+    monkeypatch.setattr(parallel, "load_table", note)
+    books.define(
+        "{name: lines, output: 20, value: COUNT(*), equals: {dataset_id: rates, value: SUM(lines)}, on_fail: warn}",
+        "{name: currencies, output: 20, group_by: [currency], value: COUNT(*),"
+        " equals: {dataset_id: rates, value: SUM(lines)}, on_fail: warn}",
+    )
+    catalog = books.folder / "catalog" / "books.yaml"
+    text = catalog.read_text().replace("\n---\nproject:", RATES)
+    joined = (
+        "joins: [{alias: r, dataset_id: rates, on: currency = r.currency}],"
+        " assignments: [{column: doubled, expression: amount * r.lines}]"
+    )
+    text = text.replace("assignments: [{column: doubled, expression: amount * 2}]", joined) if kind == "join" else text
+    appended = (
+        "    - {seq: 15, name: Rates, type: append, arguments: {source: {dataset_id: rates}, add_columns: true}}\n"
+    )
+    text = text.replace("    - {seq: 20,", appended + "    - {seq: 20,") if kind == "append" else text
+    catalog.write_text(text)
+    result = books.run()
+    assert result.succeeded, result.problems
+    assert opened.count("rates") == 1
+    lines, currencies = result.report["checks"]
+    assert lines["expected"] == "3"
+    found = {group["key"]["currency"]: group["expected"] for group in currencies["groups"]}
+    assert found == {None: None, "EUR": "1", "USD": "2"}
+
+
+@pytest.mark.parametrize(
+    ("check", "field"),
+    [
+        ("{name: numbers, output: 20, value: 'SUM(NUMBER(journal, 5, 0))', between: [0, 5]}", "checks[0].value"),
+        ("{name: numbers, output: 20, rows: 'INTEGER(journal) > 0'}", "checks[0].rows"),
+        (
+            "{name: numbers, output: 20, value: COUNT(*), equals: {input: 'SUM(INTEGER(journal))'}}",
+            "checks[0].equals.input",
+        ),
+    ],
+)
+def test_value_that_a_check_cannot_compute_is_told_with_the_check(books: Books, check: str, field: str) -> None:
+    books.define(check)
+    (problem,) = books.run().problems
+    assert (problem.code, problem.location.field) == ("DATA_003", field)
+    assert problem.message.startswith("check 'numbers': ")
+    assert books.list_published() == []
 
 
 FAULTS = {

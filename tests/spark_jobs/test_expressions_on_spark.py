@@ -55,79 +55,91 @@ def make_value(rng, kind):
     return rng.choice([True, False])
 
 
+LEAVES = {
+    "number": ["a", "b", "r", "w", "i", "j", "0", "3", "2.5", "0.07", "100"],
+    "boolean": ["ok", "no", "TRUE", "NULL = 1"],
+    "string": ["s", "u", "'it''s'", '"\\n$x"', '""'],
+    "date": ["d", "e", 'DATE("2026-01-31")', "TODAY()"],
+}
+
+
 def make_text(rng, kind, depth):
-    leaf = depth <= 0 or rng.random() < 0.15
+    if depth <= 0 or rng.random() < 0.15:
+        return rng.choice(LEAVES[kind])
 
     def sub(other):
         return make_text(rng, other, depth - 1)
 
-    if kind == "number":
-        if leaf:
-            return rng.choice(["a", "b", "r", "w", "i", "j", "0", "3", "2.5", "0.07", "100"])
-        return rng.choice([
-            lambda: f"({sub('number')} + {sub('number')} - {sub('number')})",
-            lambda: f"{rng.choice('abrij')} * {rng.choice(['i', 'r', '1.1', 'a'])}",
-            lambda: f"ROUND({sub('number')} / {sub('number')}, 4)",
-            lambda: f"{rng.choice('abrij')} / {rng.choice(['i', 'r', 'b', '7', 'w'])}",
-            lambda: f"ROUND({sub('number')}, {rng.randint(0, 3)})",
-            lambda: f"{rng.choice(['FLOOR', 'CEIL', 'ABS', '-'])}({sub('number')})",
-            lambda: f"MOD({rng.choice('abrij')}, {rng.choice('abrij')})",
-            lambda: f"{rng.choice(['MIN', 'MAX'])}({sub('number')}, {sub('number')})",
-            lambda: f"IF({sub('boolean')}, {sub('number')}, {sub('number')})",
-            lambda: f"COALESCE({sub('number')}, {sub('number')})",
-            lambda: f"LEN({sub('string')})",
-            lambda: f"{rng.choice(['ROUNDUP', 'ROUNDDOWN', 'ROUND_EVEN'])}({sub('number')}, {rng.randint(0, 3)})",
-            lambda: f"{rng.choice(['ROUNDUP', 'ROUNDDOWN', 'ROUND_EVEN'])}({sub('number')} * 0.5)",
-            lambda: f"SIGN({sub('number')})",
-            lambda: f"POWER(ROUND({sub('number')}, 1) * 0.001, {rng.randint(0, 4)})",
-            lambda: f"NULLIF({sub('number')}, {sub('number')})",
-            lambda: f"CASE WHEN {sub('boolean')} THEN {sub('number')} WHEN ok THEN 1 END",
-            lambda: f"CASE {sub('string')} WHEN s THEN 1.5 WHEN {sub('string')} THEN {sub('number')} ELSE i END",
-            lambda: f"POSITION({sub('string')}, {sub('string')})",
-            lambda: f"{rng.choice(['QUARTER', 'WEEKDAY'])}({sub('date')})",
-            lambda: f"MONTHS_BETWEEN({sub('date')}, {sub('date')})",
-            lambda: f"TRY_INTEGER({sub('string')})",
-            lambda: f"INTEGER(TEXT({rng.choice(['i', 'j', 'DAY(d)'])}))",
-            lambda: f"TRY_NUMBER({sub('string')}, {rng.choice(['5, 2', '20, 6', '38, 0', '38, 38'])})",
-            lambda: f"NUMBER(TEXT({rng.choice('abrij')}), 38, 8)",
-            lambda: "PERIOD_DAYS()",
-            lambda: f"DATEDIFF({sub('date')}, {sub('date')})",
-            lambda: f"{rng.choice(['YEAR', 'MONTH', 'DAY'])}({sub('date')})",
-        ])()  # fmt: skip
-    if kind == "boolean":
-        if leaf:
-            return rng.choice(["ok", "no", "TRUE", "NULL = 1"])
-        same = rng.choice(["number", "string", "date"])
-        return rng.choice([
-            lambda: f"({sub('boolean')} AND {sub('boolean')})",
-            lambda: f"({sub('boolean')} OR {sub('boolean')})",
-            lambda: f"NOT {sub('boolean')}" if depth > 9 else f"(NOT {sub('boolean')})",
-            lambda: f"({sub(same)} {rng.choice(['=', '<>', '<', '>='])} {sub(same)})",
-            lambda: f"({sub(same)} IN ({sub(same)}, {sub(same)}))",
-            lambda: f"({sub(same)} NOT BETWEEN {sub(same)} AND {sub(same)})",
-            lambda: f"({sub(same)} IS NULL)",
-            lambda: f"CONTAINS({sub('string')}, {sub('string')})",
-            lambda: f"{rng.choice(['STARTS_WITH', 'ENDS_WITH'])}({sub('string')}, {sub('string')})",
-            lambda: f"({sub('string')} {rng.choice(['', 'NOT '])}LIKE {rng.choice(PATTERNS)})",
-        ])()  # fmt: skip
-    if kind == "string":
-        if leaf:
-            return rng.choice(["s", "u", "'it''s'", '"\\n$x"', '""'])
-        return rng.choice([
-            lambda: f"CONCAT({sub('string')}, {sub('string')})",
-            lambda: f"{rng.choice(['LEFT', 'RIGHT'])}({sub('string')}, {rng.choice(['i', '2', '-1', 'LEN(s)'])})",
-            lambda: f"TRIM({sub('string')})",
-            lambda: f"({sub('string')} || {sub('string')} || {sub('string')})",
-            lambda: f"TEXT({sub(rng.choice(['number', 'date', 'boolean']))})",
-            lambda: f"SUBSTRING({sub('string')}, {rng.choice(['i', '2', '-1', '0', 'LEN(u)'])})",
-            lambda: f"SUBSTRING({sub('string')}, {rng.choice('j21')}, {rng.choice(['i', '2', '-1', 'LEN(s)'])})",
-            lambda: f"PAD_{rng.choice(['LEFT', 'RIGHT'])}({sub('string')}, {rng.choice(['DAY(d)', '5', '-1'])}, '😀')",
-            lambda: f"NULLIF({sub('string')}, {sub('string')})",
-            lambda: f"CASE {rng.choice('ij')} WHEN 0 THEN {sub('string')} WHEN 1 THEN NULL ELSE {sub('string')} END",
-            lambda: f"REPLACE({sub('string')}, {sub('string')}, {sub('string')})",
-        ])()  # fmt: skip
-    if leaf:
-        return rng.choice(["d", "e", 'DATE("2026-01-31")', "TODAY()"])
+    make = {"number": make_number, "boolean": make_boolean, "string": make_string, "date": make_date}[kind]
+    return make(rng, sub)
+
+
+def make_number(rng, sub):
+    return rng.choice([
+        lambda: f"({sub('number')} + {sub('number')} - {sub('number')})",
+        lambda: f"{rng.choice('abrij')} * {rng.choice(['i', 'r', '1.1', 'a'])}",
+        lambda: f"ROUND({sub('number')} / {sub('number')}, 4)",
+        lambda: f"{rng.choice('abrij')} / {rng.choice(['i', 'r', 'b', '7', 'w'])}",
+        lambda: f"ROUND({sub('number')}, {rng.randint(0, 3)})",
+        lambda: f"{rng.choice(['FLOOR', 'CEIL', 'ABS', '-'])}({sub('number')})",
+        lambda: f"MOD({rng.choice('abrij')}, {rng.choice('abrij')})",
+        lambda: f"{rng.choice(['MIN', 'MAX'])}({sub('number')}, {sub('number')})",
+        lambda: f"IF({sub('boolean')}, {sub('number')}, {sub('number')})",
+        lambda: f"COALESCE({sub('number')}, {sub('number')})",
+        lambda: f"LEN({sub('string')})",
+        lambda: f"{rng.choice(['ROUNDUP', 'ROUNDDOWN', 'ROUND_EVEN'])}({sub('number')}, {rng.randint(0, 3)})",
+        lambda: f"{rng.choice(['ROUNDUP', 'ROUNDDOWN', 'ROUND_EVEN'])}({sub('number')} * 0.5)",
+        lambda: f"SIGN({sub('number')})",
+        lambda: f"POWER(ROUND({sub('number')}, 1) * 0.001, {rng.randint(0, 4)})",
+        lambda: f"NULLIF({sub('number')}, {sub('number')})",
+        lambda: f"CASE WHEN {sub('boolean')} THEN {sub('number')} WHEN ok THEN 1 END",
+        lambda: f"CASE {sub('string')} WHEN s THEN 1.5 WHEN {sub('string')} THEN {sub('number')} ELSE i END",
+        lambda: f"POSITION({sub('string')}, {sub('string')})",
+        lambda: f"{rng.choice(['QUARTER', 'WEEKDAY'])}({sub('date')})",
+        lambda: f"MONTHS_BETWEEN({sub('date')}, {sub('date')})",
+        lambda: f"TRY_INTEGER({sub('string')})",
+        lambda: f"INTEGER(TEXT({rng.choice(['i', 'j', 'DAY(d)'])}))",
+        lambda: f"TRY_NUMBER({sub('string')}, {rng.choice(['5, 2', '20, 6', '38, 0', '38, 38'])})",
+        lambda: f"NUMBER(TEXT({rng.choice('abrij')}), 38, 8)",
+        lambda: "PERIOD_DAYS()",
+        lambda: f"DATEDIFF({sub('date')}, {sub('date')})",
+        lambda: f"{rng.choice(['YEAR', 'MONTH', 'DAY'])}({sub('date')})",
+    ])()  # fmt: skip
+
+
+def make_boolean(rng, sub):
+    same = rng.choice(["number", "string", "date"])
+    return rng.choice([
+        lambda: f"({sub('boolean')} AND {sub('boolean')})",
+        lambda: f"({sub('boolean')} OR {sub('boolean')})",
+        lambda: f"(NOT {sub('boolean')})",
+        lambda: f"({sub(same)} {rng.choice(['=', '<>', '<', '>='])} {sub(same)})",
+        lambda: f"({sub(same)} IN ({sub(same)}, {sub(same)}))",
+        lambda: f"({sub(same)} NOT BETWEEN {sub(same)} AND {sub(same)})",
+        lambda: f"({sub(same)} IS NULL)",
+        lambda: f"CONTAINS({sub('string')}, {sub('string')})",
+        lambda: f"{rng.choice(['STARTS_WITH', 'ENDS_WITH'])}({sub('string')}, {sub('string')})",
+        lambda: f"({sub('string')} {rng.choice(['', 'NOT '])}LIKE {rng.choice(PATTERNS)})",
+    ])()  # fmt: skip
+
+
+def make_string(rng, sub):
+    return rng.choice([
+        lambda: f"CONCAT({sub('string')}, {sub('string')})",
+        lambda: f"{rng.choice(['LEFT', 'RIGHT'])}({sub('string')}, {rng.choice(['i', '2', '-1', 'LEN(s)'])})",
+        lambda: f"TRIM({sub('string')})",
+        lambda: f"({sub('string')} || {sub('string')} || {sub('string')})",
+        lambda: f"TEXT({sub(rng.choice(['number', 'date', 'boolean']))})",
+        lambda: f"SUBSTRING({sub('string')}, {rng.choice(['i', '2', '-1', '0', 'LEN(u)'])})",
+        lambda: f"SUBSTRING({sub('string')}, {rng.choice('j21')}, {rng.choice(['i', '2', '-1', 'LEN(s)'])})",
+        lambda: f"PAD_{rng.choice(['LEFT', 'RIGHT'])}({sub('string')}, {rng.choice(['DAY(d)', '5', '-1'])}, '😀')",
+        lambda: f"NULLIF({sub('string')}, {sub('string')})",
+        lambda: f"CASE {rng.choice('ij')} WHEN 0 THEN {sub('string')} WHEN 1 THEN NULL ELSE {sub('string')} END",
+        lambda: f"REPLACE({sub('string')}, {sub('string')}, {sub('string')})",
+    ])()  # fmt: skip
+
+
+def make_date(rng, sub):
     return rng.choice([
         lambda: f"DATEADD({sub('date')}, {rng.choice(['30', 'DAY(d)', '-1'])})",
         lambda: f"ADDMONTHS({sub('date')}, {rng.choice(['1', '-1', 'DAY(d)', '-25', 'LEN(s)'])})",
@@ -299,7 +311,7 @@ def test_overflow_names_its_mark(spark, text):
     assert any("/*@10:assignments[0]*/" in fragment for fragment in fragments), (fragments, str(caught.value)[:500])
 
 
-def test_long_and_deep_expressions_are_parsed_by_spark(spark):
+def make_long_and_deep_texts() -> list[str]:
     texts = ["+".join(["i"] * 3000), " AND ".join(["ok"] * 3000), "IF(ok, 1, " * 190 + "0" + ")" * 190]
     texts += ["(" * 200 + "i" + ")" * 200, "MIN(i, MAX(7, " * 99 + "i" + "))" * 99, "NOT " * 199 + "ok"]
     texts += [f"{opening}" * 199 + "i" + ")" * 199 for opening in ("ABS(", "-(", "MOD(i, ", "COALESCE(i, ", "MIN(1, ")]
@@ -312,8 +324,23 @@ def test_long_and_deep_expressions_are_parsed_by_spark(spark):
     texts += ["SUBSTRING(" * 199 + "'a'" + ", i + 0, 2)" * 199]
     texts += ["MONTHS_BETWEEN(TODAY(), ADDMONTHS(TODAY(), " * 20 + "i" + "))" * 20]
     texts += ["MAX(i, COALESCE(" * 15 + "i" + ", i))" * 15]
+    return texts
+
+
+def test_long_and_deep_expressions_are_parsed_by_spark(spark):
     frame = spark.createDataFrame([(1, True)], "i bigint, ok boolean").alias("@w")
-    for text in texts:
-        checked = check_expression(text, SCOPE).expression
-        assert checked is not None, text[:20]
-        assert frame.selectExpr(f"{compile_sql(checked, run=RUN, mark='1:x')} AS x").collect()
+    frames = [frame.selectExpr(compile_checked(text)) for text in make_long_and_deep_texts()]
+    assert [frames[index].collect()[0][0] is None for index in (3, 6)] == [False, False]
+
+
+@pytest.mark.chaos
+def test_long_and_deep_expressions_are_computed_by_spark(spark):
+    frame = spark.createDataFrame([(1, True)], "i bigint, ok boolean").alias("@w")
+    for text in make_long_and_deep_texts():
+        assert frame.selectExpr(compile_checked(text)).collect(), text[:20]
+
+
+def compile_checked(text: str) -> str:
+    checked = check_expression(text, SCOPE).expression
+    assert checked is not None, text[:20]
+    return f"{compile_sql(checked, run=RUN, mark='1:x')} AS x"

@@ -28,6 +28,8 @@ TEXTS = {
     "running": "RUNNING(x ORDER o BY k)",
     "previous": "PREVIOUS_VALUE(x ORDER o DESC BY k)",
     "part": "ALLOCATE(-1234.57, w BY k)",
+    "wide": 'ALLOCATE(NUMBER("-1234.57", 30, 2), w BY k)',
+    "letters": 'ALLOCATE(LEN(COALESCE(k, "none")) * 10, w BY k)',
 }
 
 
@@ -52,8 +54,8 @@ def sort_rows(rows, name, *, descending=False):
     return known + [row for row in by_id if row[name] is None]
 
 
-def allocate(amount, rows):
-    units, total = int(abs(amount).scaleb(2)), sum(row["w"] or 0 for row in rows)
+def allocate(amount, rows, scale=2):
+    units, total = int(abs(amount).scaleb(scale)), sum(row["w"] or 0 for row in rows)
     parts = {
         row["_row_id"]: int(EXACT.divide_int(EXACT.multiply(units, row["w"] or Decimal(0)), total)) for row in rows
     }
@@ -61,7 +63,7 @@ def allocate(amount, rows):
     for row_id in sorted(sorted(parts), key=lambda name: -rests[name])[: units - sum(parts.values())]:
         parts[row_id] += 1
     sign = -1 if amount < 0 else 1
-    return {row_id: Decimal(sign * part).scaleb(-2) for row_id, part in parts.items()}
+    return {row_id: Decimal(sign * part).scaleb(-scale) for row_id, part in parts.items()}
 
 
 def expect(rows):
@@ -70,6 +72,7 @@ def expect(rows):
         group = [row for row in rows if row["touched"] and row["k"] == key]
         total = sum_known([row["x"] for row in group])
         parts = allocate(Decimal("-1234.57"), group) if group else {}
+        letters = allocate(Decimal(10 * len(key or "none")), group, 0) if group else {}
         ordered, back = sort_rows(group, "o"), sort_rows(group, "o", descending=True)
         for row in group:
             x, known = row["x"], [other["x"] for other in group if other["x"] is not None]
@@ -85,6 +88,8 @@ def expect(rows):
                 "running": sum_known([other["x"] for other in ordered[: place + 1]]),
                 "previous": back[before - 1]["x"] if before else None,
                 "part": parts[row["_row_id"]],
+                "wide": parts[row["_row_id"]],
+                "letters": letters[row["_row_id"]],
             }
     return found
 

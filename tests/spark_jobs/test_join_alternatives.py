@@ -15,7 +15,7 @@ from airflow_provider_runtime.core.expr import Relation, Scope, ScopeColumn, che
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.expr.spark_sql import compile_alternatives
 from airflow_provider_runtime.core.model.schema import INTEGER
-from spark_jobs.contract.plan import Join
+from spark_jobs.contract.operations import Join
 from spark_jobs.contract.sql import WORKING
 from spark_jobs.errors import JobError
 from spark_jobs.rows.executor import execute

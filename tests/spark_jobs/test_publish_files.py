@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.contract.addresses import escape_pattern
-from spark_jobs.contract.plan import Destination
+from spark_jobs.contract.operations import Destination
 from spark_jobs.errors import JobError
 from spark_jobs.sinks import attempts
 from spark_jobs.sinks.publish import Publication

@@ -281,7 +281,7 @@ def test_driver_whose_submitter_was_killed_publishes_nothing(
     assert run_project.main([*arguments, "1"]) == 12
     error = json.loads(capsys.readouterr().out)["error"]
     assert (error["code"], error["hint"]) == ("INFRA_001", "run it again")
-    assert f"the process {submitter.pid} that submitted this job has gone" in error["message"]
+    assert f"the process {submitter.pid} that submitted this job has ended" in error["message"]
     assert list(tmp_path.rglob("*.parquet")) == []
     monkeypatch.delenv(SUBMITTER_VARIABLE)
     assert run_project.main([*arguments, "2"]) == 0

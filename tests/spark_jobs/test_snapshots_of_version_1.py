@@ -13,9 +13,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from airflow_provider_runtime.core.evidence.why import Question, make_request
 from spark_jobs.contract.snapshot import SNAPSHOT_VERSION, parse_snapshot
-from spark_jobs.rows.executor import execute
+from spark_jobs.rows.executor import execute, refuse_credentials
 from spark_jobs.sinks.memory import MemorySinks
+from spark_jobs.why import replay_rows
+from tests.scenarios.test_why_random_projects import check_outputs
 
 pytestmark = pytest.mark.spark
 
@@ -42,3 +45,16 @@ def test_snapshot_of_version_1_gives_the_same_rows_and_ids(spark: SparkSession, 
         for seq, table in sinks.tables.items()
     }
     assert found == expected
+
+
+@pytest.mark.parametrize("name", ["append", "close", "joins"])
+def test_rows_of_a_snapshot_of_version_1_are_explained(spark: SparkSession, name: str) -> None:
+    content = (GOLDEN / f"version_1_{name}.json").read_bytes()
+    snapshot = parse_snapshot(content, hashlib.sha256(content).hexdigest())
+    sinks = MemorySinks()
+    execute(spark, snapshot, sinks)
+    request = make_request(snapshot, Question("TRUE", limit=10_000))
+
+    history = replay_rows(spark, snapshot, request, refuse_credentials, sinks.read_staged, lambda _: ())
+
+    check_outputs(snapshot, sinks, history)

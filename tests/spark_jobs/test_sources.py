@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
-import uuid
 from datetime import date, datetime
 from decimal import Decimal as D
 from pathlib import Path
 from typing import Any
 
-import pyarrow
-import pyarrow.orc
-import pyarrow.parquet
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.contract.addresses import escape_pattern
 from spark_jobs.contract.documents import read_document
-from spark_jobs.contract.plan import Table
-from spark_jobs.contract.sql import quote_text
+from spark_jobs.contract.tables import Table
 from spark_jobs.errors import JobError
 from spark_jobs.rows.executor import Execution
 from spark_jobs.rows.working import WorkingDataset
-from spark_jobs.sources import SourceContext, load_table, numbering, splits
+from spark_jobs.sources import SourceContext, load_table, splits
 from spark_jobs.sources.database_snapshots import DatabaseSnapshots
 from tests.spark_jobs.plan_builders import files, join, memory, run, start, table
 
@@ -43,6 +36,13 @@ def write(path: Path, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def read_ids(
+    spark: SparkSession, location: dict[str, object], columns: list[tuple[str, str]]
+) -> dict[tuple[object, ...], str]:
+    rows = run(spark, start(columns, location).output(*[name for name, _ in columns], "_row_id")).rows(10)
+    return {row[:-1]: row[-1] for row in rows}
 
 
 def test_csv_values_arrive_typed_and_empty_is_null(spark: SparkSession, tmp_path: Path) -> None:
@@ -146,28 +146,6 @@ def test_missing_location_follows_the_rule(spark: SparkSession, tmp_path: Path) 
         run(spark, plan.append("b", ("id", "string", "`@w`.`id`")).output("id"))
 
 
-@pytest.mark.parametrize("name", ["run[1]", "run{1,2}", "run*", "run?", "run 1"])
-def test_folder_with_characters_of_patterns_means_itself(spark: SparkSession, tmp_path: Path, name: str) -> None:
-    for folder, value in (("run1", "neighbour"), ("runs", "neighbour"), (name, "own")):
-        spark.range(1).selectExpr(f"'{value}' id").coalesce(1).write.parquet(f"{tmp_path}/{folder}/data")
-        write(tmp_path / folder / "csv" / "t.csv", f"id\n{value}\n")
-    folder = escape_pattern(f"{tmp_path}/{name}")
-    found = {}
-    for path, kind in (("data", "parquet"), ("da*", "parquet"), ("csv/*.csv", "csv"), ("csv/t.csv", "csv")):
-        plan = start([("id", "string")], files(f"{folder}/{path}", kind)).output("id", "_row_id")
-        ((value, found[path]),) = run(spark, plan).rows(10)
-        assert value == "own"
-    plain = start([("id", "string")], files(tmp_path / "run1/data")).output("_row_id")
-    (file,) = (tmp_path / name / "data").glob("part-*.parquet")
-    (other,) = (tmp_path / "run1/data").glob("part-*.parquet")
-    other.rename(other.with_name(file.name))
-    assert run(spark, plain).rows(10) == [(found["data"],)]
-    with pytest.raises(JobError) as caught:
-        run(spark, start([("id", "string")], files(f"{folder}/none")).output("id"))
-    assert caught.value.code == "DATA_001"
-    assert f"{name}/none" in caught.value.message
-
-
 def test_period_tables_are_filtered_or_take_the_period_of_their_location(spark: SparkSession, tmp_path: Path) -> None:
     spark.sql("SELECT * FROM VALUES ('a', '2026-01'), ('b', '2026-02'), ('c', null) AS t(id, fiscal)").write.parquet(
         str(tmp_path / "with")
@@ -191,13 +169,6 @@ def test_bitemporal_table_is_read_as_of_the_day(spark: SparkSession) -> None:
     assert [row[0] for row in run(spark, plan.output("id", "_period_from")).rows(10)] == ["bounded", "now"]
 
 
-def read_ids(
-    spark: SparkSession, location: dict[str, object], columns: list[tuple[str, str]]
-) -> dict[tuple[object, ...], str]:
-    rows = run(spark, start(columns, location).output(*[name for name, _ in columns], "_row_id")).rows(10)
-    return {row[:-1]: row[-1] for row in rows}
-
-
 def test_tasks_of_a_scan_end_together_on_a_single_machine(spark: SparkSession, tmp_path: Path) -> None:
     for index in range(10):
         with (tmp_path / f"{index}.txt").open("wb") as empty:
@@ -219,35 +190,6 @@ def test_the_size_of_tasks_is_chosen_for_one_run(
     assert len(read_ids(spark, files(tmp_path / "p"), [("id", "bigint")])) == 20
     assert sorted(chosen[0]) == sorted(path.stat().st_size for path in (tmp_path / "p").glob("*.parquet"))
     assert spark.conf.get(splits.SPLIT_SETTING) == f"{splits.USUAL_BYTES}b"
-
-
-def test_parquet_row_ids_do_not_depend_on_splits_or_neighbours(spark: SparkSession, tmp_path: Path) -> None:
-    spark.range(5000).repartition(3).write.option("parquet.block.size", 4096).parquet(str(tmp_path / "one" / "p"))
-    spark.conf.set("spark.sql.files.maxPartitionBytes", "4096")
-    first = read_ids(spark, files(tmp_path / "one" / "p"), [("id", "bigint")])
-    spark.conf.set("spark.sql.files.maxPartitionBytes", str(1 << 27))
-    spark.conf.set("spark.sql.shuffle.partitions", "7")
-    (tmp_path / "one").rename(tmp_path / "moved elsewhere")
-    spark.range(5000, 5010).write.mode("append").parquet(str(tmp_path / "moved elsewhere" / "p"))
-    second = read_ids(spark, files(tmp_path / "moved elsewhere" / "p"), [("id", "bigint")])
-    assert len(set(first.values())) == 5000
-    assert len(set(second.values())) == 5010
-    assert first.items() <= second.items()
-    parsed = uuid.UUID(next(iter(first.values())))
-    assert parsed.version == 7
-    assert parsed.variant == uuid.RFC_4122
-    assert parsed.int >> 80 == 1769904000000
-
-
-def test_files_of_short_names_have_ids_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
-    import pyarrow
-    import pyarrow.parquet
-
-    for name in ("f.parquet", "g.parquet", "01.parquet", "02.parquet"):
-        (tmp_path / "in").mkdir(exist_ok=True)
-        pyarrow.parquet.write_table(pyarrow.table({"id": [name]}), tmp_path / "in" / name)
-    ids = read_ids(spark, files(tmp_path / "in"), [("id", "string")])
-    assert len(set(ids.values())) == 4
 
 
 def test_json_without_the_period_key_takes_the_period_of_its_location(spark: SparkSession, tmp_path: Path) -> None:
@@ -303,54 +245,6 @@ def test_whole_surrogate_pairs_and_backslashes_in_json_are_read(spark: SparkSess
     assert run(spark, plan).rows(10) == sorted((text,) for text in expected)
 
 
-def test_csv_row_ids_follow_the_content(spark: SparkSession, tmp_path: Path) -> None:
-    lines = [f"{index % 50},x" for index in range(200)]
-    write(tmp_path / "c" / "1.csv", "\n".join(["id,t", *lines]) + "\n")
-    plan = start([("id", "bigint"), ("t", "string")], files(tmp_path / "c", "csv")).output("id", "t", "_row_id")
-    first = run(spark, plan).rows(10)
-    write(tmp_path / "c" / "1.csv", "\n".join(["id,t", *lines[100:]]) + "\n")
-    write(tmp_path / "c" / "2.csv", "\n".join(["id,t", *lines[:100]]) + "\n")
-    spark.conf.set("spark.sql.shuffle.partitions", "9")
-    assert run(spark, plan).rows(10) == first
-    assert len({row[2] for row in first}) == 200
-
-
-def test_row_ids_of_rows_that_differ_in_a_null_do_not_depend_on_the_files(spark: SparkSession, tmp_path: Path) -> None:
-    rows = [f"{a},{b}\n" for _ in range(20) for a, b in (("a", ""), ("", "a"))]
-    for name, cuts in (("one", [rows]), ("many", [rows[i::4] for i in range(4)])):
-        (tmp_path / name).mkdir()
-        for number, cut in enumerate(cuts):
-            write(tmp_path / name / f"{number}.csv", "x,y\n" + "".join(cut))
-    plans = [start([("x", "string"), ("y", "string")], files(tmp_path / name, "csv")) for name in ("one", "many")]
-    first, second = (run(spark, plan.output("x", "y", "_row_id")).rows(10) for plan in plans)
-    assert first == second
-
-
-KEPT = "0190163d-8694-739b-aea5-966c26f8ad91"
-
-
-def test_kept_row_ids_stay_in_lower_case_and_nulls_are_made(spark: SparkSession) -> None:
-    rows = memory(["id", "_row_id"], ("a", KEPT.upper()), ("b", None))
-    kept, made = run(spark, start([("id", "string")], rows).output("id", "_row_id")).rows(10)
-    assert kept == ("a", KEPT)
-    assert uuid.UUID(made[1]).version == 7
-
-
-def test_kept_row_ids_that_repeat_in_whatever_case_are_an_error(spark: SparkSession) -> None:
-    rows = memory(["id", "_row_id"], ("a", KEPT), ("b", KEPT.upper()))
-    with pytest.raises(JobError, match=rf"DATA_003.*{KEPT}"):
-        run(spark, start([("id", "string")], rows).output("id"))
-
-
-@pytest.mark.parametrize(
-    "wrong", ["r-1", "", KEPT.replace("-739b", "-439b"), KEPT.replace("-aea5", "-7ea5"), KEPT + "0"]
-)
-def test_kept_row_ids_that_are_no_uuid_of_version_7_are_an_error(spark: SparkSession, wrong: str) -> None:
-    plan = start([("id", "string")], memory(["id", "_row_id"], ("a", wrong))).output("id", "_row_id")
-    with pytest.raises(JobError, match=r"DATA_003.*column '_row_id'.*is not a UUID of version 7"):
-        run(spark, plan)
-
-
 @pytest.mark.parametrize("kind", ["parquet", "json", "csv", "orc"])
 def test_rows_that_their_source_has_deleted_take_no_part_in_joins_and_appends(
     spark: SparkSession, tmp_path: Path, kind: str
@@ -369,29 +263,6 @@ def test_rows_that_their_source_has_deleted_take_no_part_in_joins_and_appends(
     assert run(spark, kept).rows(10) == [("b", False), ("new", False), ("old", True)]
 
 
-def test_files_of_several_locations_get_hashes_of_their_own(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(numbering, "HASH_BITS", 7)
-    paths = [(f"2026-01-{day:02d}/0", "part-00000.parquet") for day in range(1, 32)]
-    salt = numbering.find_salt(paths)
-    hashed = [numbering.build_hash(quote_text(f"{salt}:{key}"), f"CAST('{path}' AS binary)") for key, path in paths]
-    hashes = set(spark.sql(f"SELECT {', '.join(hashed)}").collect()[0])
-    assert len(hashes) == 31
-    assert salt > 0
-
-
-def test_locations_of_a_table_share_their_salt(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(numbering, "HASH_BITS", 7)
-    for day in range(12):
-        spark.range(2).write.parquet(str(tmp_path / f"d{day}"))
-    days = [files(tmp_path / f"d{day}", period=f"2026-01-{day + 1:02d}") for day in range(12)]
-    plan = start([("id", "bigint")], *days, mode="period").output("id", "_row_id")
-    assert len({row[1] for row in run(spark, plan).rows(10)}) == 24
-
-
 @pytest.mark.parametrize("role", ["join", "input"])
 def test_scan_reads_needed_columns_of_the_period_only(spark: SparkSession, tmp_path: Path, role: str) -> None:
     spark.range(10).selectExpr("id", "'2026-01' AS _period", "'x' AS unused", "id AS used").write.parquet(
@@ -404,68 +275,6 @@ def test_scan_reads_needed_columns_of_the_period_only(spark: SparkSession, tmp_p
     assert "EqualTo(_period,2026-01), GreaterThan(used,3)]" in text
     extra = ",_tmp_metadata_row_index:bigint" if role == "input" else ""
     assert f"ReadSchema: struct<_period:string,used:bigint{extra}>" in text
-
-
-def write_both(folder: Path, kind: str, **columns: str) -> None:
-    """One row as a file of a kind."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if kind == "parquet":
-        pyarrow.parquet.write_table(
-            pyarrow.table({name: [value] for name, value in columns.items()}), folder / "a.parquet"
-        )
-    elif kind == "orc":
-        pyarrow.orc.write_table(pyarrow.table({name: [value] for name, value in columns.items()}), folder / "a.orc")
-    elif kind == "csv":
-        write(folder / "a.csv", f"{','.join(columns)}\n{','.join(columns.values())}\n")
-    else:
-        write(folder / "a.json", json.dumps(columns) + "\n")
-
-
-@pytest.mark.parametrize("kind", ["parquet", "orc", "csv", "json"])
-def test_column_that_is_in_the_files_and_names_their_folders(spark: SparkSession, tmp_path: Path, kind: str) -> None:
-    declared = [("id", "string"), ("v", "string")]
-    write_both(tmp_path / "id=ZZ", kind, v="1")
-    write_both(tmp_path / "id=Y Y%2F", kind, **({"id": "A"} if kind != "csv" else {}), v="2")
-    if kind == "csv":
-        write_both(tmp_path / "id=ZZ", kind, id="A", v="1")
-        write_both(tmp_path / "id=Y Y%2F", kind, id="A", v="2")
-    with pytest.raises(JobError) as caught:
-        run(spark, start(declared, files(tmp_path, kind)).output("id", "v"))
-    (problem,) = caught.value.problems
-    assert (problem.code, problem.column) == ("DATA_002", "id")
-    assert "is in the files, and in the names of their folders" in problem.message
-    assert problem.hint == "write the files without the column, or give the folders another name"
-    # Who does not ask for the column does not care, and one folder read by itself names nothing.
-    assert run(spark, start([("v", "string")], files(tmp_path, kind)).output("v")).rows(10) == [("1",), ("2",)]
-    if kind != "csv":
-        assert run(spark, start(declared, files(tmp_path / "id=Y Y%2F", kind)).output("id")).rows(10) == [("A",)]
-
-
-@pytest.mark.parametrize("kind", ["parquet", "orc", "csv", "json"])
-def test_column_that_only_the_folders_name(spark: SparkSession, tmp_path: Path, kind: str) -> None:
-    for folder, value in (("period=2026-01", "1"), ("period=2026-02", "2")):
-        write_both(tmp_path / folder, kind, v=value)
-    plan = start([("v", "string")], files(tmp_path, kind), mode="period", period_column="period").output("v", "_period")
-    assert [row[0] for row in run(spark, plan).rows(10)] == ["1"]
-    both = start([("v", "string"), ("period", "string")], files(tmp_path, kind)).output("v", "period")
-    assert run(spark, both).rows(10) == [("1", "2026-01"), ("2", "2026-02")]
-
-
-def test_folder_of_another_period_may_hold_what_it_likes(spark: SparkSession, tmp_path: Path) -> None:
-    write_both(tmp_path / "period=2026-01", "parquet", v="1")
-    write_both(tmp_path / "period=2025-12", "parquet", v="2", period="FY26-P06")
-    plan = start([("v", "string")], files(tmp_path), mode="period", period_column="period").output("v")
-    assert run(spark, plan).rows(10) == [("1",)]
-
-
-@pytest.mark.parametrize("kind", ["parquet", "orc"])
-def test_columns_that_come_and_go_are_null(spark: SparkSession, tmp_path: Path, kind: str) -> None:
-    write_both(tmp_path / "period=2026-01", kind, v="1", old="x")
-    write_both(tmp_path / "period=2026-02", kind, v="2", new="y")
-    plan = start([("v", "string"), ("new", "string"), ("old", "string")], files(tmp_path, kind)).output(
-        "v", "new", "old"
-    )
-    assert run(spark, plan).rows(10) == [("1", None, "x"), ("2", "y", None)]
 
 
 def test_file_that_is_replaced_while_a_run_reads_it(

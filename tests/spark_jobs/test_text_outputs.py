@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.contract.plan import Column
 from spark_jobs.contract.sql import quote_name
+from spark_jobs.contract.tables import Column
 from spark_jobs.errors import JobError
 from tests.spark_jobs.plan_builders import files, run, start
 from tests.spark_jobs.publishing import make_output, make_snapshot, publish

@@ -14,7 +14,7 @@ import pytest
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from spark_jobs.contract.plan import Column
+from spark_jobs.contract.tables import Column
 from spark_jobs.errors import JobError, MarkedProblem
 from spark_jobs.rows.executor import execute
 from spark_jobs.rows.staging import Staging
@@ -323,6 +323,12 @@ def test_damage_of_an_appended_table_is_an_append_error(spark: SparkSession, tmp
     plan.tables["b"] = table([("id", "string")], files(path), role="append")
     with pytest.raises(JobError, match="APPEND_008"):
         run(spark, plan.append("b", ("id", "string", "`@w`.`id`")).output("id"))
+
+
+def test_state_of_sql_tells_nobody_anything() -> None:
+    failure = find_read_failure("[MALFORMED_CSV_RECORD] Malformed CSV record: a,1,2 SQLSTATE: KD000\nat Scan")
+    assert failure is not None
+    assert failure.reason == "malformed record: a,1,2"
 
 
 def test_file_that_may_not_be_read_is_not_taken_for_gone() -> None:

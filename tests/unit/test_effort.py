@@ -172,9 +172,9 @@ def test_first_of_the_outputs_that_meet_is_told(tmp_path: Path) -> None:
     outputs = [make_output(number + 1, path) for number, path in enumerate(paths)]
     found = validate(tmp_path, [*BASE, make_project("p", "d", outputs)])
     assert [problem.message for problem in found.problems] == [
-        "output 2 meets output 1: it lies inside the folder lake/a/b",
+        "output 2 meets output 1: it is inside the folder lake/a/b",
         "output 4 meets output 1: it holds the folder lake/a/b",
-        "output 5 meets output 3: it lies inside the folder lake/x",
+        "output 5 meets output 3: it is inside the folder lake/x",
     ]
 
 

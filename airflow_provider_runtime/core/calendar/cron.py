@@ -14,5 +14,5 @@ def find_cron_fault(text: str) -> str | None:
     try:
         croniter(text, datetime(2000, 1, 1, tzinfo=UTC)).get_next()
     except CroniterError:
-        return f"the cron expression '{text[:60]}' never comes true"
+        return f"the cron expression '{text[:60]}' never matches"
     return None

@@ -92,14 +92,14 @@ class PeriodIndex(ABC):
         raise self._error(f"{what} {shown!r} is not in the calendar {self.calendar_id!r}", hint)
 
     def find_shifted(self, period: Period, shift: int) -> Period | None:
-        """Return the period that stands so many periods before (negative) at the same level."""
+        """Return the period so many periods later, or earlier (negative), at the same level."""
         found: Period | None = period
         for _ in range(-shift):
             found = self.find_previous(found) if found else None
         return found
 
     def is_finer(self, level: str, than: str) -> bool:
-        """Say whether a level stands below another."""
+        """Return whether a level is below another."""
         return self.levels.index(level) > self.levels.index(than)
 
     def list_holders(self, period: Period) -> tuple[Period, ...]:
@@ -215,6 +215,10 @@ class GregorianIndex(PeriodIndex):
             near.append(("month", f"{found[1]}-{int(found[2]):02}"))
         if found := re.fullmatch(r"([0-9]{4})-?q?([1-4])", identifier, re.IGNORECASE):
             near.append(("quarter", f"{found[1]}-Q{found[2]}"))
+        if found := re.fullmatch(r"([0-9]{4}-[0-9]{2})-[0-9]{2}", identifier):
+            month = self._find_at(found[1], "month")
+            if month is not None and level in (None, "day"):
+                return f"the last day of {found[1]} is '{month.end_date}'"
         for name, candidate in near:
             if level in (None, name) and self._find_at(candidate, name):
                 return f"did you mean '{candidate}'?"
@@ -331,7 +335,7 @@ class ExplicitIndex(PeriodIndex):
 
 
 def _is_further(name: str, identifier: str) -> bool:
-    """Say whether names differ in more than the zeros in front of their numbers, so that P1 finds P01 first."""
+    """Return whether names differ in more than the zeros in front of their numbers, so that P1 finds P01 first."""
     return re.sub(r"\b0+|(?<=[A-Za-z])0+", "", name) != re.sub(r"\b0+|(?<=[A-Za-z])0+", "", identifier)
 
 

@@ -11,7 +11,7 @@ from airflow_provider_runtime.core.errors import PeriodError, Problem
 from airflow_provider_runtime.core.model.period import GREGORIAN, Period, PeriodStatus
 
 Surface = Literal["command line", "airflow"]
-"""Where somebody reads what to do."""
+"""Where the hint is shown."""
 STRICTNESS: dict[PeriodStatus, int] = {"open": 0, "closed": 1, "locked": 2}
 
 
@@ -64,7 +64,7 @@ def list_period_problems(
     """Return why a period may not be run: closed or locked, not begun, not ended."""
     problems = []
     found = find_strictest(index, period, registry)
-    inside = "" if found.period == period else f" lies in {found.period.identifier}, which"
+    inside = "" if found.period == period else f" is part of {found.period.identifier}, which"
     message = f"period {period.identifier}{inside} is {found.status}{found.by}"
     if found.status == "locked":
         problems.append(Problem("PERIOD_002", message, "locked is final"))
@@ -94,7 +94,7 @@ def has_ended(period: Period, today: date) -> bool:
 
 
 def find_strictest(index: PeriodIndex, period: Period, registry: StatusReader | None) -> FoundStatus:
-    """Return the strictest status of a period and of those that it lies in, in file and registry."""
+    """Return the strictest status of a period and of those that it is part of, in file and registry."""
     found = []
     for holder in (period, *index.list_holders(period)):
         found.append(FoundStatus(holder.status, holder, " in the calendar's file", in_file=True))
@@ -117,7 +117,7 @@ def explain_reopening(index: PeriodIndex, found: FoundStatus, asked_in: Surface 
 
 
 def get_timestamp_after(period: Period) -> datetime:
-    """Return the first moment after a period; PERIOD_001 when it ends on the last day that there is."""
+    """Return the midnight after a period; PERIOD_001 when it ends on the last day that there is."""
     if period.end_date == date.max:
         raise PeriodError(Problem("PERIOD_001", f"there is no day after period {period.identifier}", "choose another"))
     return datetime.combine(period.end_date + timedelta(days=1), time(), UTC)

@@ -134,12 +134,12 @@ class Definition(Generic[T]):
         model: T,  # type: ignore[misc]  # nothing of a definition changes, so its type may be covariant
         file: str = "<built-in>",
     ) -> Definition[T]:
-        """Return a definition that stands in no file."""
+        """Return a definition that is in no file."""
         return cls(kind, model, SourceMap(SourceText(file, "")))
 
     @property
     def file(self) -> str:
-        """File that the definition stands in, relative to the catalog folder."""
+        """File that holds the definition, relative to the catalog folder."""
         return self.source.source.name
 
     @cached_property

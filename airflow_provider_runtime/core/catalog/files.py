@@ -75,5 +75,5 @@ def _refuse_unreadable(what: str, name: str, error: OSError) -> Problem:
     reason = (error.strerror or str(error)).lower()
     hint = "check its permissions"
     if isinstance(error, FileNotFoundError):
-        hint = "a link that leads nowhere? mend or remove it"
+        hint = "is it a dangling link? fix or remove it"
     return Problem("CATALOG_001", f"{what} cannot be read: {reason}", hint, Place(file=name))

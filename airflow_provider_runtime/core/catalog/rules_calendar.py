@@ -1,4 +1,4 @@
-"""Calendars: levels from coarse to fine; periods that do not overlap and lie inside their parents."""
+"""Calendars: levels from coarse to fine; periods that do not overlap and are inside their parents."""
 
 from __future__ import annotations
 

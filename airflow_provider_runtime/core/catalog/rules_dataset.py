@@ -103,7 +103,7 @@ class _DatasetCheck:
 
     def _check_alias(self, index: int, lookup: Lookup, seen: dict[str, int]) -> None:
         path: Path = ("lookups", index, "alias")
-        # Spark does not tell names apart that differ only in case.
+        # To Spark, names that differ only in case are the same.
         name = lookup.alias.lower()
         if name in seen:
             message = f"lookup alias '{lookup.alias}' is given twice"

@@ -1,4 +1,4 @@
-"""Datasources and locations written in place: no secret stands in a definition, and a credential can work."""
+"""Datasources and locations written in place: no definition holds a secret, and a credential can work."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def holds_secret(value: str) -> bool:
 
 
 def _is_secret(name: str, value: str) -> bool:
-    """Tell whether an option or a property of a URL is a secret, or the URL holds one that may look like a property."""
+    """Return whether an option or a property of a URL is a secret, or the URL holds one that looks like a property."""
     is_named = find_secret_word(name) is not None or _is_secret_in_url(unquote(name).lower(), "?")
     return is_named or holds_secret(value)
 

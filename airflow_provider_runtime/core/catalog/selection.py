@@ -58,7 +58,7 @@ def select_files(contents: Mapping[str, bytes], project: str) -> set[str]:
 
 
 def _outline(data: bytes) -> _Outline | None:
-    """Return what a file is about, or None when only a parser can tell."""
+    """Return what a file is about, or None when only a parser would know."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:

@@ -17,11 +17,12 @@ SECRET_LINE = re.compile(
 )
 """A line that may show a secret; it is not repeated in messages."""
 SECRET_KEY = re.compile(
-    r"(?:pass(?:word|wd|phrase)|pwd|secret|token|credential|(?<![a-z])o?auth(?![a-z])|authorization|keys?(?![\w.-]))"
+    r"(?:pass(?:word|wd|phrase)|pwd|secret|token|credential|(?<![a-z])o?auth(?![a-z])|authorization"
+    r"|(?!(?<![\w.-])key: ?\[[\w, ]*\])keys?(?![\w.-]))"
     r"[\w.-]{0,99}[\"']?\s{0,9}:",
     re.IGNORECASE,
 )
-"""A key of YAML whose value may be a secret, on its line or below it."""
+"""A key of YAML whose value may be a secret, on its line or below it; the `key` of an output is a list of columns."""
 LEAD = re.compile(r"[ \t]*(?:-[ \t]+)*")
 NEXT_KEY = re.compile(r"[\"']?[\w.-]+[\"']?\s*:(?:\s|$)")
 LINE_BREAK = re.compile(r"\r\n|\n|\r")
@@ -55,7 +56,7 @@ class SourceText:
         return Place(file=self.name, line=line + 1, column=column, end_column=end_column, source_line=shown)
 
     def read_line(self, number: int) -> str:
-        """Return a line, counted from 1, as it stands; empty where there is none."""
+        """Return a line, counted from 1, as written; empty where there is none."""
         starts = self._line_starts()
         if not 1 <= number <= len(starts):
             return ""
@@ -71,7 +72,7 @@ class SourceText:
 
     @cached_property
     def _secret_lines(self) -> frozenset[int]:
-        """The lines of keys that may hold a secret, each down to the next key that stands no deeper."""
+        """The lines of keys that may hold a secret, each down to the next key that is nested no deeper."""
         if not SECRET_KEY.search(self.text):
             return frozenset()
         found: set[int] = set()

@@ -59,7 +59,7 @@ def _find_unknown_tokens(text: str) -> Iterator[TemplateFault]:
 
 
 def _find_half_token(text: str) -> int | None:
-    """Return where braces stand that open or close no token; `{a,{b,c}}` is a choice of names, and no token."""
+    """Return the places of braces that are not part of a token; `{a,{b,c}}` is a choice of names, not a token."""
     others = _TOKEN.sub(lambda match: " " * len(match[0]), text)
     if "{{" in others:
         return others.index("{{")

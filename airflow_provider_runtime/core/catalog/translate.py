@@ -15,7 +15,13 @@ from pydantic_core import ErrorDetails
 from airflow_provider_runtime.core.catalog.definition import ALIASES, Path, SourceMap, format_path
 from airflow_provider_runtime.core.catalog.rules_secrets import holds_secret
 from airflow_provider_runtime.core.errors import Place, Problem
-from airflow_provider_runtime.core.model.base import IDENTIFIER_PATTERN, NAME_PATTERN, TITLE_PATTERN, Flag
+from airflow_provider_runtime.core.model.base import (
+    IDENTIFIER_PATTERN,
+    NAME_PATTERN,
+    PLACE_PATTERN,
+    TITLE_PATTERN,
+    Flag,
+)
 from airflow_provider_runtime.core.rendering import escape_control
 from airflow_provider_runtime.core.suggest import find_nearest, list_names
 
@@ -28,6 +34,7 @@ TAGGED = {
 """Keys below which pydantic puts the kind into an error's path."""
 PATTERN_HINTS = {
     TITLE_PATTERN: ("name", "write it in one line, without control characters"),
+    PLACE_PATTERN: ("path", "remove the control character"),
     IDENTIFIER_PATTERN: (
         "identifier",
         "use letters, digits, '.', '_' and '-', beginning with a letter or a digit, without '..'",
@@ -141,7 +148,7 @@ def _explain_missing(details: ErrorDetails, path: Path) -> Explanation:
 def _find_cut_value(path: Path, source: SourceMap) -> tuple[str, str] | None:
     """Return the key of a value in `{…}` that a comma has ended inside its brackets, and the key made of what follows.
 
-    Only where the key at the path stands behind it.
+    Only where the key at the path follows it.
     """
     parent, _ = source.find_node(path[:-1])
     names = list(parent.entries or ()) if parent is not None else []
@@ -181,7 +188,7 @@ def list_keys(model: type[BaseModel] | None) -> list[str]:
 
 
 def find_model(model: type[BaseModel], path: Path, source: SourceMap) -> type[BaseModel] | None:
-    """Return the model of what stands at a path; where there are several kinds, the document's own type decides."""
+    """Return the model of the value at a path; where there are several kinds, the document's own type decides."""
     found: type[BaseModel] | None = model
     for step, part in enumerate(path):
         if isinstance(part, int) or found is None:

@@ -75,7 +75,7 @@ class Composer:
         if self._nodes > MAX_NODES:
             raise UnreadableError(f"file has more than {MAX_NODES} values", start, "split it into several files")
         if event.tag is not None:
-            # What stands there may be a secret that begins with `!`, and an alias one that begins with `*`.
+            # The value may be a secret that begins with `!`, and an alias one that begins with `*`.
             raise UnreadableError("tags are not allowed", start, "remove the tag, or put the text into quotes")
         if event.anchor is not None:
             self._anchors[event.anchor] = None
@@ -111,7 +111,7 @@ class Composer:
             raise UnreadableError("this alias has no anchor", start, hint)
         node = self._anchors[event.anchor]
         if node is None:
-            raise UnreadableError("this alias stands inside what it stands for", start)
+            raise UnreadableError("this alias is part of what it refers to", start)
         if depth + node.height > MAX_DEPTH:
             raise UnreadableError(f"nested deeper than {MAX_DEPTH} levels", start)
         self._alias_nodes += node.size

@@ -1,6 +1,6 @@
 """YAML text to trees whose every node knows its place.
 
-A document that is no YAML does not take its neighbours with it: the file is then read again, document by document.
+A document that is not YAML does not take its neighbours with it: the file is then read again, document by document.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from airflow_provider_runtime.core.errors import Place, Problem
 
 UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 DOCUMENT_MARKER = re.compile(r"^---(?=\s|$)|^\.\.\.(?=\s|$)", re.MULTILINE)
+QUOTED_PART = re.compile(r""":\s+(?:'(?:[^']|'')*+'|"(?:[^"\\]|\\.)*+")\s*[^\s,}\]#:]""")
+"""A value that goes on after its quotes."""
 __all__ = ["Document", "Node", "ParsedFile", "parse_bytes", "parse_text"]
 
 
@@ -29,7 +31,7 @@ class ParsedFile:
     documents: list[Document] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
-    """Texts of the parts that are no YAML."""
+    """Texts of the parts that are not YAML."""
 
 
 def parse_bytes(data: bytes, name: str) -> ParsedFile:
@@ -104,11 +106,24 @@ def _translate_yaml_error(error: yaml.MarkedYAMLError, source: SourceText, start
     mark = error.problem_mark or error.context_mark
     place = mark.index if mark else 0
     message = _describe_yaml_error(error)
+    if chunk[place : place + 1] == "\t" and not chunk[chunk.rfind("\n", 0, place) + 1 : place].strip():
+        return UnreadableError("not valid YAML: a tab in the indentation", start + place, "indent with spaces")
     if place > last and error.context_mark:
         # Something is not closed: where it begins says more than the end of the text.
         return UnreadableError(message, start + min(error.context_mark.index, last), "what begins here is not closed")
+    if (opening := _find_unclosed(error)) is not None:
+        line = source.locate(start + place).line
+        hint = f"what begins here is not closed, or a comma is missing before line {line}"
+        return UnreadableError(message, start + opening, hint)
     offset = start + min(place, last)
     return UnreadableError(message, offset, _hint_yaml_error(source.text, offset))
+
+
+def _find_unclosed(error: yaml.MarkedYAMLError) -> int | None:
+    """Return where brackets begin that a later line breaks."""
+    begin, end = error.context_mark, error.problem_mark
+    is_flow = (error.context or "").startswith("while parsing a flow")
+    return begin.index if is_flow and begin and end and begin.line < end.line else None
 
 
 def _describe_yaml_error(error: yaml.MarkedYAMLError) -> str:
@@ -121,6 +136,8 @@ def _hint_yaml_error(text: str, offset: int) -> str:
     line = text[text.rfind("\n", 0, offset) + 1 : offset]
     if "expression: " in line and "{" in line and _is_open(line.rpartition("expression: ")[2]):
         return "put the expression into quotes: inside { } a comma ends it"
+    if QUOTED_PART.search(line + text[offset:].partition("\n")[0]):
+        return "the quotes end before the value does: put all of it into quotes"
     if following == "\t":
         return "indent with spaces, not with tabs"
     if following in {"@", "`", "%", "*", "&", "!", "{", "["}:

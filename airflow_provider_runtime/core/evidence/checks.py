@@ -1,4 +1,4 @@
-"""The last results of a project's checks for each period, and who lets failing ones pass."""
+"""The last results of a project's checks for each period, and who has overridden failing ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class PeriodChecks:
-    """What came of the checks when a period was last run, and the permissions that were given for it."""
+    """The results of a period's last checks, and the overrides that were given for it."""
 
     project: str
     period: str
@@ -68,5 +68,5 @@ def _describe_override(entry: Override) -> dict[str, Any]:
 
 
 def write_moment(moment: datetime) -> str:
-    """Return a moment as JSON shows it."""
+    """Return a timestamp as JSON shows it."""
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"

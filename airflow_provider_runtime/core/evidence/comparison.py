@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 
 from airflow_provider_runtime.core.evidence.page import render_template
 from spark_jobs.contract.comparison import Comparison, OutputComparison, RowChange
 
 WIDTH = 80
+MOST_LINES = 4
+"""Of one row."""
 SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 COLORS = {"added": "32", "removed": "31", "changed": "33"}
 
 
 def render_comparison(comparison: Comparison, *, color: bool = False) -> str:
     """Return a comparison for people: counts, columns that differ with their totals, and sample rows."""
-    return "\n\n".join("\n".join(_render_output(output, color)) for output in comparison.outputs)
+    return "\n\n".join("\n".join(_render_output(output, color)) for output in comparison.in_order().outputs)
 
 
 def render_comparison_page(comparison: Comparison, title: str) -> str:
     """Return a comparison as an HTML document."""
-    return render_template("comparison.html", comparison=comparison, title=title, signs=SIGNS)
+    return render_template("comparison.html", comparison=comparison.in_order(), title=title, signs=SIGNS)
 
 
 def _render_output(output: OutputComparison, color: bool) -> Iterator[str]:
@@ -46,12 +49,25 @@ def _render_output(output: OutputComparison, color: bool) -> Iterator[str]:
 
 def _align(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
+    if 2 * len(widths) + sum(widths) > WIDTH:
+        # Amounts are never cut: what does not fit side by side is written one below the other.
+        for row in rows:
+            yield from _stack(titles, row)
+        return
     for line in (titles, *rows):
         cells = [
             line[0].ljust(widths[0]),
             *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)),
         ]
         yield "  " + "  ".join(cells).rstrip()
+
+
+def _stack(titles: Sequence[str], row: Sequence[str]) -> Iterator[str]:
+    yield f"  {row[0]}"
+    width = max(map(len, titles[1:]))
+    for title, cell in zip(titles[1:], row[1:], strict=True):
+        if cell:
+            yield f"    {title.ljust(width)}  {cell}"
 
 
 def _render_row(row: RowChange, color: bool) -> Iterator[str]:
@@ -63,8 +79,8 @@ def _render_row(row: RowChange, color: bool) -> Iterator[str]:
     else:
         values = [f"{name}={_show(value)}" for name, value in names.items() if name not in row.key]
     line = f"{SIGNS[row.change]} {key}{': ' if key and values else ''}{', '.join(values)}"
-    shown = line if len(line) <= WIDTH - 2 else line[: WIDTH - 3] + "…"
-    yield f"  \x1b[{COLORS[row.change]}m{shown}\x1b[0m" if color else f"  {shown}"
+    for shown in wrap(line, WIDTH - 2, subsequent_indent="    ", max_lines=MOST_LINES, placeholder=" …"):
+        yield f"  \x1b[{COLORS[row.change]}m{shown}\x1b[0m" if color else f"  {shown}"
 
 
 def _show(value: str | None) -> str:

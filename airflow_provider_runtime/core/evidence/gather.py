@@ -9,7 +9,7 @@ from typing import Any
 
 from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
 from airflow_provider_runtime.core.planning.stale.plan import Entry, Plan, Work
-from airflow_provider_runtime.core.registry.ports import Approval, PeriodRecord, Registry, RunRecord
+from airflow_provider_runtime.core.registry.ports import Approval, PeriodRecord, Publication, Registry, RunRecord
 from spark_jobs.contract.snapshot import DatasetPin, Snapshot
 
 Document = Mapping[str, Any]
@@ -17,13 +17,13 @@ MOST_IN_HISTORY = 50
 KEYS = {
     "sources": ("table", "dataset_id", "version", "files", "bytes", "fingerprint"),
     "operations": ("seq", "type", "name", "rows_affected", "rows_after", "seconds", "computed_with", "joins"),
-    "outputs": ("seq", "destination", "rows", "columns", "registered_dataset", "registered_version", "totals"),
+    "outputs": ("seq", "destination", "rows", "columns", "registered_dataset", "registered_version"),
     "checks": (
         "name", "output", "kind", "on_fail", "status", "rows", "failing_rows", "value", "expected", "difference",
-        "groups", "failing_rows_uri", "message",
+        "groups", "failing_rows_uri", "message", "override",
     ),
 }  # fmt: skip
-"""What evidence tells of each part of a report; samples of rows stay out of it."""
+"""What evidence shows of each part of a report; samples of rows stay out of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,7 @@ class Evidence:
     """The checks that runs which are resolved now let fail."""
     comparison: Document | None
     approval: Document | None
+    deadline: Document | None
     history: Sequence[Document]
     status_history: Sequence[Document]
     downstream: Sequence[Document]
@@ -102,9 +103,15 @@ class Evidence:
 
 
 def gather_evidence(
-    registry: Registry, plan: Plan, work: Work, calendar: str, level: str, snapshots: RunSnapshots
+    registry: Registry,
+    plan: Plan,
+    work: Work,
+    calendar: str,
+    level: str,
+    snapshots: RunSnapshots,
+    due: datetime | None = None,
 ) -> Evidence:
-    """Return the evidence of the publication that readers see, else of the latest run."""
+    """Return the evidence of the publication that readers see, else of the latest run; with when it was due."""
     entry = next((found for found in plan.entries if found.work == work), None)
     runs = registry.list_runs(project=work.project, period=work.period, limit=MOST_IN_HISTORY)
     shown = find_published(runs) or next(iter(runs), None)
@@ -132,9 +139,10 @@ def gather_evidence(
         checks=_pick(report, "checks"),
         overrides=[asdict(found) for found in snapshot.overrides] if snapshot is not None else [],
         permissions=_list_permissions(registry, latest, work.period) if latest is not None else [],
-        comparison=report.get("comparison"),
+        comparison=_describe_comparison(report),
         approval=_describe_approval(registry.list_approvals(shown.run_id)) if shown is not None else None,
-        history=[_describe_publication(run) for run in runs if run.published_at is not None],
+        deadline=_describe_deadline(due, runs) if due is not None else None,
+        history=_list_publications(registry, work, runs),
         status_history=_list_changes(period),
         downstream=_list_downstream(plan, work),
         gathered_at=_format(datetime.now(UTC)) or "",
@@ -199,7 +207,8 @@ def _describe_run(run: RunRecord) -> Run:
 
 def _describe_latest(run: RunRecord) -> LatestRun:
     report: Document = run.report or {}
-    return LatestRun(_describe_run(run), _pick(report, "outputs"), _pick(report, "checks"), report.get("comparison"))
+    checks, comparison = _pick(report, "checks"), _describe_comparison(report)
+    return LatestRun(_describe_run(run), _list_outputs(report), checks, comparison)
 
 
 def _describe_waiting(registry: Registry, run: RunRecord, snapshots: RunSnapshots) -> Waiting | None:
@@ -231,22 +240,51 @@ def _pick(report: Document, part: str) -> list[Document]:
     return [{key: entry.get(key) for key in KEYS[part]} for entry in report.get(part) or ()]
 
 
+def _describe_comparison(report: Document) -> Document | None:
+    """Return the comparison with what was published before, without its sample of rows."""
+    comparison: Document | None = report.get("comparison")
+    if comparison is None:
+        return None
+    outputs = [{key: value for key, value in output.items() if key != "sample"} for output in comparison["outputs"]]
+    return {**comparison, "outputs": outputs}
+
+
 def _list_outputs(report: Document) -> list[Document]:
-    """Return the outputs; of an Iceberg or Delta table, with the version that was committed."""
+    """Return the outputs with their totals; of an Iceberg or Delta table, with the version that was committed."""
     versions = [(entry.get("table") or {}).get("version") for entry in report.get("outputs") or ()]
     listed = zip(_pick(report, "outputs"), versions, strict=True)
-    return [{**output, "table_version": version} for output, version in listed]
+    totals = _find_totals(report)
+    return [{**output, "table_version": version, "totals": totals.get(output["seq"], {})} for output, version in listed]
 
 
-def _describe_publication(run: RunRecord) -> Document:
-    outputs = _pick(run.report or {}, "outputs")
+def _find_totals(report: Document) -> dict[int, dict[str, str]]:
+    """Return the values that checks have measured, by output; those of groups stand with the check."""
+    found: dict[int, dict[str, str]] = {}
+    for check in report.get("checks") or ():
+        if check.get("kind") == "value" and check.get("value") is not None:
+            found.setdefault(check["output"], {})[check["name"]] = check["value"]
+    return found
+
+
+def _list_publications(registry: Registry, work: Work, runs: Iterable[RunRecord]) -> list[Document]:
+    """Return what was published, the latest first: a run that is executed again publishes again."""
+    by_digest = {run.snapshot_sha256: run for run in runs}
+    return [
+        _describe_publication(found, by_digest.get(found.snapshot_sha256))
+        for found in registry.list_publications(work.project, work.period, limit=MOST_IN_HISTORY)
+    ]
+
+
+def _describe_publication(publication: Publication, run: RunRecord | None) -> Document:
+    outputs, totals = _pick(publication.report, "outputs"), _find_totals(publication.report)
+    shown = ("seq", "destination", "rows")
     return {
-        "run_id": run.run_id,
-        "published_at": _format(run.published_at),
-        "who": run.who or None,
-        "project_version": run.project_version,
+        "run_id": publication.run_id,
+        "published_at": _format(publication.published_at),
+        "who": run.who or None if run is not None else None,
+        "project_version": run.project_version if run is not None else None,
         "rows": sum(output["rows"] or 0 for output in outputs),
-        "outputs": [{key: output[key] for key in ("seq", "destination", "rows", "totals")} for output in outputs],
+        "outputs": [{**{key: out[key] for key in shown}, "totals": totals.get(out["seq"], {})} for out in outputs],
     }
 
 
@@ -263,6 +301,12 @@ def _describe_approval(decisions: Sequence[Approval]) -> Document | None:
     }
 
 
+def _describe_deadline(due: datetime, runs: Iterable[RunRecord]) -> Document:
+    """Return whether the first publication came late, or is still missing when it was due."""
+    first = min((run.published_at for run in runs if run.published_at is not None), default=None)
+    return {"due": _format(due), "is_late": (first or datetime.now(UTC)) > due}
+
+
 def _list_changes(period: PeriodRecord) -> list[Document]:
     return [
         {"status": change.status, "who": change.who, "reason": change.reason, "at": _format(change.at)}
@@ -274,7 +318,7 @@ def _list_downstream(plan: Plan, work: Work) -> list[Document]:
     """Return what depends on a period, directly or through others."""
     reached: dict[Work, Entry] = {}
     sources = {work}
-    # Entries stand in run order, so that what is between two others is met before the second.
+    # Entries are in run order, so that what is between two others is met before the second.
     for entry in plan.entries:
         if sources & set(entry.depends_on):
             sources.add(entry.work)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -26,8 +28,20 @@ def _get_environment() -> Environment:
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["count"] = _format_count
+    environment.filters["pick"] = _pick
+    environment.tests["differs"] = _differs
     return environment
 
 
 def _format_count(value: int | None) -> str:
     return "" if value is None else f"{value:,}"
+
+
+def _pick(entry: Mapping[str, Any], keys: Sequence[str]) -> list[Any]:
+    """Return some values of an entry, as the cells of a row."""
+    return [entry[key] for key in keys]
+
+
+def _differs(column: Mapping[str, Any]) -> bool:
+    """Return whether rows of a compared column have changed, or its total."""
+    return bool(column["changed"]) or any(digit in "123456789" for digit in column["difference"] or "")

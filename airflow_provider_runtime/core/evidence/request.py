@@ -1,4 +1,4 @@
-"""The request for an approval: what would change for readers and what came of the checks, as Markdown."""
+"""The request for an approval: what would change for readers and the results of the checks, as Markdown."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _render_outputs(report: Mapping[str, Any]) -> Iterator[str]:
         yield "What would change for readers was not compared."
         return
     yield "#### What would change for readers"
-    for output in comparison.outputs:
+    for output in comparison.in_order().outputs:
         yield ""
         yield from _render_output(output)
 

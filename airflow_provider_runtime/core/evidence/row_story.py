@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from airflow_provider_runtime.core.evidence.why import find_selector
 from airflow_provider_runtime.core.runs.published import FoundRun
 from spark_jobs.contract.comparison import Values
-from spark_jobs.contract.plan import OutputOperation
+from spark_jobs.contract.operations import OutputOperation
 from spark_jobs.contract.snapshot import Snapshot
 from spark_jobs.contract.system_columns import SYSTEM_TYPES
 from spark_jobs.contract.why import LOADED, Change, Group, History, JoinMatch, OutputProof, RowHistory, Step
@@ -19,29 +19,29 @@ BOLD, GREEN, RED, RESET = "\x1b[1m", "\x1b[32m", "\x1b[31m", "\x1b[0m"
 _MADE = {LOADED: "read", "append": "appended", "aggregate": "made"}
 
 
-def tell_history(snapshot: Snapshot, found: FoundRun, history: History, *, color: bool = False) -> str:
+def write_history(snapshot: Snapshot, found: FoundRun, history: History, *, color: bool = False) -> str:
     """Return the story of every row, after what run it is about."""
-    lines = [*_wrap(_tell_run(snapshot, found))]
+    lines = [*_wrap(_write_run(snapshot, found))]
     for row in history.rows:
-        lines += ["", *_RowStory(snapshot, row, found, color).tell()]
+        lines += ["", *_RowStory(snapshot, row, found, color).write()]
     if history.has_more:
-        lines += ["", *_wrap(f"There are more rows than these {len(history.rows)}; --limit tells of more.")]
-    lines += ["", *_tell_sources(history)]
+        lines += ["", *_wrap(f"There are more rows than these {len(history.rows)}; --limit shows more.")]
+    lines += ["", *_write_sources(history)]
     return "\n".join(lines)
 
 
-def _tell_run(snapshot: Snapshot, found: FoundRun) -> str:
+def _write_run(snapshot: Snapshot, found: FoundRun) -> str:
     run = f"{snapshot.project.name}, {snapshot.period.identifier}, run {found.record.run_id}"
     if found.published_at is None:
         return f"{run}: staged, and not published yet."
-    told = f"{run}: published {_show_moment(found.published_at)}."
+    line = f"{run}: published {_show_moment(found.published_at)}."
     if found.replaced_by is not None:
         replaced = found.replaced_by
-        told += f" Run {replaced.run_id} has taken its place {_show_moment(replaced.published_at)}."
-    return told
+        line += f" Run {replaced.run_id} has taken its place {_show_moment(replaced.published_at)}."
+    return line
 
 
-def _tell_sources(history: History) -> Iterator[str]:
+def _write_sources(history: History) -> Iterator[str]:
     if not history.changed_sources:
         yield "The sources are as the run has read them."
         return
@@ -58,23 +58,23 @@ class _RowStory:
         self._found = found
         self._color = color
 
-    def tell(self) -> Iterator[str]:
+    def write(self) -> Iterator[str]:
         """Return the lines of the story."""
         yield self._paint(f"Row {self._row.row_id}", BOLD)
         outputs = {proof.seq: proof for proof in self._row.outputs}
         first, *steps = self._row.steps
-        yield from self._tell_made(first)
+        yield from self._write_made(first)
         later: dict[int, Step | OutputProof] = {step.seq: step for step in steps}
         later |= {seq: proof for seq, proof in outputs.items() if seq > first.seq}
         is_deleted = dict(_list_values(first)).get("_deleted") == "true"
-        for _, told in sorted(later.items()):
-            if isinstance(told, OutputProof):
-                yield from self._tell_output(told, is_deleted)
+        for _, event in sorted(later.items()):
+            if isinstance(event, OutputProof):
+                yield from self._write_output(event, is_deleted)
             elif not is_deleted:
-                yield from self._tell_step(told)
-                is_deleted = told.type == "delete" and told.touched
+                yield from self._write_step(event)
+                is_deleted = event.type == "delete" and event.touched
 
-    def _tell_made(self, step: Step) -> Iterator[str]:
+    def _write_made(self, step: Step) -> Iterator[str]:
         origin = self._row.origin
         dataset = f"version {origin.version} of the dataset {origin.dataset_id}"
         if step.type == LOADED:
@@ -91,9 +91,9 @@ class _RowStory:
         }
         yield from _list_columns(shown)
         if step.group is not None:
-            yield from self._tell_group(step.group, "stands for")
+            yield from self._write_group(step.group, "stands for")
 
-    def _tell_step(self, step: Step) -> Iterator[str]:
+    def _write_step(self, step: Step) -> Iterator[str]:
         if not step.touched:
             selector = find_selector(self._snapshot, step.seq)
             why = "" if selector is None else f": {selector} is not true for it"
@@ -104,13 +104,13 @@ class _RowStory:
         else:
             yield from _wrap(f"  {_name(step)} {'deleted' if step.type == 'delete' else 'changed'} it.")
         for join in step.joins:
-            yield from _tell_join(join)
+            yield from _write_join(join)
         if step.type == "update":
-            yield from _tell_changes(step.changes)
+            yield from _write_changes(step.changes)
         if step.group is not None:
-            yield from self._tell_group(step.group, "went into")
+            yield from self._write_group(step.group, "went into")
 
-    def _tell_group(self, group: Group, verb: str) -> Iterator[str]:
+    def _write_group(self, group: Group, verb: str) -> Iterator[str]:
         key = ", ".join(f"{name} {_show(value)}" for name, value in group.key.items()) or "of all rows"
         rows = f"{group.rows:,} row" + "s" * (group.rows != 1)
         yield from _wrap(f"      It {verb} the group {key}: {rows}.")
@@ -122,7 +122,7 @@ class _RowStory:
                     own = " (this row)" if found.row_id == self._row.row_id else ""
                     yield f"        {found.value:>20}  {found.row_id or 'a row of the source'}{own}"
 
-    def _tell_output(self, proof: OutputProof, is_deleted: bool) -> Iterator[str]:
+    def _write_output(self, proof: OutputProof, is_deleted: bool) -> Iterator[str]:
         operation = next(each for each in self._snapshot.plan.outputs if each.seq == proof.seq)
         name = f"Output {proof.seq}, {operation.name}, to {operation.destination.display}"
         if not proof.selected:
@@ -137,8 +137,8 @@ class _RowStory:
         else:
             yield self._paint(f"      The {place} row differs:", RED)
             for found in proof.differences:
-                told = f"{found.column} is {_show(found.published)}, replayed it is {_show(found.replayed)}"
-                yield from _wrap(f"        {told}")
+                difference = f"{found.column} is {_show(found.published)}, replayed it is {_show(found.replayed)}"
+                yield from _wrap(f"        {difference}")
 
     def _find_reason(self, operation: OutputOperation, is_deleted: bool) -> str:
         if is_deleted and not operation.include_deleted:
@@ -155,7 +155,7 @@ def _name(step: Step) -> str:
     return f"Operation {step.seq}, {step.name}{place},"
 
 
-def _tell_join(join: JoinMatch) -> Iterator[str]:
+def _write_join(join: JoinMatch) -> Iterator[str]:
     if join.match is None:
         yield from _wrap(f"      {join.alias}: nothing was found.")
         return
@@ -163,7 +163,7 @@ def _tell_join(join: JoinMatch) -> Iterator[str]:
     yield from _wrap(f"      {join.alias}: found {values or 'a row'}.")
 
 
-def _tell_changes(changes: tuple[Change, ...]) -> Iterator[str]:
+def _write_changes(changes: tuple[Change, ...]) -> Iterator[str]:
     for change in changes:
         if change.column in SYSTEM_TYPES:
             continue

@@ -15,8 +15,9 @@ from airflow_provider_runtime.core.expr.spark_sql import SqlWriter
 from airflow_provider_runtime.core.expr.sql_text import OR
 from airflow_provider_runtime.core.expr.typed import Typed, find_columns, split_conjunction
 from airflow_provider_runtime.core.model.schema import read_ddl
-from spark_jobs.contract.plan import AggregateOperation, AnyOperation, AppendOperation, Column, Table
+from spark_jobs.contract.operations import AggregateOperation, AnyOperation, AppendOperation
 from spark_jobs.contract.snapshot import Snapshot
+from spark_jobs.contract.tables import Column, Table
 from spark_jobs.contract.why import Change, Condition, History, RowHistory, Step, Term, WhyRequest
 
 QUESTION = "--where"
@@ -25,7 +26,7 @@ _SUMMED = ("SUM", "AVG", "MIN_AGG", "MAX_AGG")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The rows that somebody asks about, by a condition or by their id."""
+    """The rows that are asked about, by a condition or by their id."""
 
     where: str | None = None
     row_id: str | None = None

@@ -34,6 +34,13 @@ from airflow_provider_runtime.core.suggest import suggest
 
 __all__ = ["CheckResult", "Checked", "ExpressionProblem", "check_expression", "check_tree"]
 
+_MEANT = {
+    "ISNULL": "COALESCE(x, y) is y where x is NULL; ISNULL(x) asks whether it is",
+    "DATE": 'a constant date is written DATE("2026-01-31")',
+    "DATEDIFF": "write DATEDIFF(end, start) for days, MONTHS_BETWEEN(end, start) for months",
+}
+"""By function: what is meant by more arguments than it takes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Checked:
@@ -133,7 +140,7 @@ class Checker(Conversions):
         if column is None:
             return self._report_unknown_column(node, relation)
         if self.aggregate and self.inside is None:
-            message = f"column '{node.name}' stands outside an aggregate function"
+            message = f"column '{node.name}' is used outside an aggregate function"
             return self.report("aggregate", message, node, "put it inside one, such as MAX_AGG", column=node.name)
         self.columns.add((alias, node.name))
         return Typed("column", column.type, column.nullable, (), (alias, node.name))
@@ -359,10 +366,10 @@ class Checker(Conversions):
             self.report("unknown_function", message, node, "the sum over rows is SUM(x)")
         elif not self.scope.allows_groups:
             message = f"the group function {function.name} is possible in assignments of update only"
-            self.report("aggregate", message, node, "put its value into a column by an update before")
+            self.report("aggregate", message, node, "put its value into a column with an earlier update")
         elif self.inside is not None:
-            message = f"{function.name} stands inside {self.inside}: group functions do not nest"
-            self.report("nested", message, node, "put the inner one into a column by an update before")
+            message = f"{function.name} is used inside {self.inside}: group functions do not nest"
+            self.report("nested", message, node, "put the inner one into a column with an earlier update")
         self.inside = function.name
 
     def _visit_window(self, function: Function, node: nodes.Call) -> GroupWindow:
@@ -370,7 +377,7 @@ class Checker(Conversions):
         keys = tuple(self.visit(key) for key in node.keys)
         order = None if node.order is None else self.visit(node.order)
         form = function.group_form
-        if not form and (keys or order or node.descending):
+        if not form and (keys or order or node.descending) and not (function.is_aggregate and not self.aggregate):
             self.report("syntax", f"{function.name} is not a group function", node, f"write {function.signature}")
         elif (order is None) == (form == "ORDER BY") or (node.descending and form == "BY"):
             message = f"{function.name} needs ORDER" if form == "ORDER BY" else f"{function.name} takes no order"
@@ -393,11 +400,13 @@ class Checker(Conversions):
         if not self.aggregate:
             message = f"the aggregate function {function.name} is not possible here"
             hint = "a total over rows is made by an aggregate operation"
+            if node.keys or node.order:
+                hint = f"write {FUNCTIONS['TOTAL'].signature}, or another group function"
             if f"{function.name.removesuffix('_AGG')}" in ("MIN", "MAX"):
                 hint = f"{function.name.removesuffix('_AGG')} compares values of one row"
             self.report("aggregate", message, node, hint)
         elif self.inside is not None:
-            self.report("nested", f"{function.name} stands inside {self.inside}: aggregates do not nest", node)
+            self.report("nested", f"{function.name} is used inside {self.inside}: aggregates do not nest", node)
         self.inside = function.name
 
     def _check_arity(self, function: Function, node: nodes.Call) -> None:
@@ -415,4 +424,6 @@ class Checker(Conversions):
         hint = find_decimal_comma(node.arguments) or f"write {function.signature}"
         if function.name in ("MIN", "MAX") and self.aggregate:
             hint = f"the aggregate function is {function.name}_AGG(x)"
+        if count > most:
+            hint = _MEANT.get(function.name, hint)
         self.report("arity", f"{function.name} takes {wanted}, found {count}", node, hint)

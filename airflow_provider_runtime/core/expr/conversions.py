@@ -20,10 +20,23 @@ _KIND_OF = {"moment": "date"}
 _CONVERSIONS = {
     "number": "NUMBER(s, precision, scale) or INTEGER(s) makes a number of it",
     "integer": "INTEGER(s) makes an integer of it",
-    "date": 'a date is written DATE("YYYY-MM-DD")',
-    "moment": 'a date is written DATE("YYYY-MM-DD")',
+    "date": 'DATE(s) makes a date of it; one is written DATE("YYYY-MM-DD")',
+    "moment": 'DATE(s) makes a date of it; one is written DATE("YYYY-MM-DD")',
 }
 """What makes a text what is asked for."""
+_ROUNDED = "it is a number already; ROUND, FLOOR and CEIL round it"
+_COUNTED = "IF(c, 1, 0) makes a number of it"
+_ALREADY = {
+    ("NUMBER", "integer"): "it is a number already",
+    ("NUMBER", "decimal"): _ROUNDED,
+    ("INTEGER", "integer"): "it is an integer already",
+    ("INTEGER", "decimal"): _ROUNDED,
+    ("NUMBER", "boolean"): _COUNTED,
+    ("INTEGER", "boolean"): _COUNTED,
+    ("DATE", "date"): "it is a date already",
+    ("DATE", "timestamp"): "DATE(LEFT(TEXT(x), 10)) is its day",
+}
+"""By a function that reads texts and the kind of what it was given: what is meant."""
 _KIND_NAMES = {
     "boolean": "a condition",
     "moment": "a date or timestamp",
@@ -51,6 +64,19 @@ def find_decimal_comma(arguments: list[nodes.Node]) -> str | None:
     return None
 
 
+def _find_conversion(kind: str, wanted: str, by: str) -> str | None:
+    """Return a hint for a value of one kind where another is wanted."""
+    if by == "CONCAT":
+        return "TEXT(x) makes text of it; conditions are joined by OR"
+    if wanted == "string":
+        return _ALREADY.get((by.removeprefix("TRY_"), kind), "TEXT(x) makes text of it")
+    if kind == "string":
+        return "texts are joined by || or CONCAT" if by == "+" else _CONVERSIONS.get(wanted)
+    if kind in ("date", "timestamp") and by in ("+", "-"):
+        return "use DATEADD(date, days), or DATEDIFF(end, start) for the days between"
+    return None
+
+
 class Conversions:
     """Notes problems, and converts what may be converted."""
 
@@ -69,12 +95,8 @@ class Conversions:
         if (wanted == "number" and kind in NUMERIC) or (wanted == "moment" and kind in ("date", "timestamp")):
             return typed
         at = nodes.Node(start=typed.start, end=typed.end)
-        hint = (
-            _CONVERSIONS.get(wanted) if kind == "string" else "TEXT(x) makes text of it" if wanted == "string" else None
-        )
-        if kind == "string" and by == "+":
-            hint = "texts are joined by || or CONCAT"
-        return self.report("type", f"{by} needs {_KIND_NAMES.get(wanted, f'a {wanted}')}, found {typed.type}", at, hint)
+        message = f"{by} needs {_KIND_NAMES.get(wanted, f'a {wanted}')}, found {typed.type}"
+        return self.report("type", message, at, _find_conversion(kind, wanted, by))
 
     def meet(self, values: list[Typed], node: nodes.Node) -> list[Typed] | None:
         """Return the values cast to the type that holds all exactly, or None after reporting."""

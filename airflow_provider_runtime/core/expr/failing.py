@@ -1,4 +1,4 @@
-"""Whether a value can fail to be computed, so that the job computes it even where nobody reads it."""
+"""Whether a value can fail to be computed, so that the job computes it even where nothing reads it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _SAFE_OPERATORS = frozenset(
 
 @walks_deep
 def may_fail(checked: Checked, target: DataType) -> bool:
-    """Tell whether there are values for which an expression, cast to a column's type, cannot be computed."""
+    """Return whether there are values for which an expression, cast to a column's type, cannot be computed."""
     if checked.type != target and checked.type.kind != "null":
         return True
     return node_may_fail(checked.node)
 
 
 def node_may_fail(node: Typed) -> bool:
-    """Tell whether there are values for which a node cannot be computed; conversions to wider types always can be."""
+    """Return whether there are values for which a node cannot be computed; conversions to wider types always can be."""
     function = FUNCTIONS.get(node.op)
     if function is not None:
         is_safe = not function.can_fail

@@ -11,7 +11,7 @@ from airflow_provider_runtime.core.expr.recursion import walks_deep
 
 OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY, PRIMARY = range(8)
 _AMBIGUOUS = frozenset({"CASE", "WHEN"})
-"""Columns of these names stand in brackets, where no keyword can."""
+"""Columns of these names are written in brackets, where no keyword can be."""
 _LEVELS = {"OR": OR, "AND": AND, "+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT}
 
 

@@ -71,7 +71,7 @@ class PositionalKeywords:
         return best + [token.type for token in tokens[len(best) :]]
 
     def _advance(self, stack: Stack, kind: str) -> Stack | None:
-        """Return the states after one more token; None when it may not stand here."""
+        """Return the states after one more token; None when it is not allowed here."""
         while True:
             action = self._states[stack[0]].get(kind)
             if action is None:

@@ -17,7 +17,8 @@ def read_pattern(pattern: str, escape: str | None) -> str:
             index += 1
             character = pattern[index : index + 1]
             if not character or character not in f"{WILDCARDS}{escape}":
-                raise ValueError(f"the escape '{escape}' stands before '{character}'")
+                place = f"before '{character}'" if character else "at the end"
+                raise ValueError(f"the escape '{escape}' is {place}")
             found.append(_make_plain(character))
         else:
             found.append(character if character in WILDCARDS else _make_plain(character))

@@ -44,7 +44,7 @@ class SelectorRef(Node):
 
 @dataclass(slots=True)
 class Chain(Node):
-    """Operands joined by `+ -`, `* /`, `AND` or `OR`; operators[i] stands before operands[i + 1]."""
+    """Operands joined by `+ -`, `* /`, `AND` or `OR`; operators[i] comes before operands[i + 1]."""
 
     operands: list[Node]
     operators: list[str]
@@ -127,7 +127,7 @@ class Call(Node):
     arguments: list[Node]
     star: bool = False
     keys: list[Node] = field(default_factory=list)
-    """Of a group function: what stands behind BY."""
+    """Of a group function: what follows BY."""
     order: Node | None = None
     descending: bool = False
 

@@ -28,7 +28,7 @@ CODES: dict[Kind, Code] = {
 class ExpressionProblem:
     """One thing that is wrong with an expression, with its span in the text.
 
-    With `selector` set, the span lies in the text of the named selector of that name.
+    With `selector` set, the span is in the text of the named selector of that name.
     """
 
     code: Code

@@ -174,7 +174,7 @@ def _write_check(names: dict[str, str], left: DataType, right: DataType, result:
     """Return whether a candidate was rounded up although its remainder is less than half of the divisor.
 
     All is counted in units of the last place: N = Q * B + R. The remainder is exact, and when Q was rounded up, then
-    N - Q * B is R - B. The last 19 digits tell the two apart, unless B ends in 19 zeros: then no tie is false.
+    N - Q * B is R - B. The last 19 digits distinguish the two, unless B ends in 19 zeros: then no tie is false.
     """
     offset = result.scale + right.scale - left.scale
     places = min(offset, MAX_PRECISION)

@@ -2,7 +2,7 @@
 
 The text needs a session with ANSI mode on, time zone UTC, case-sensitive names and
 `spark.sql.decimalOperations.allowPrecisionLoss=false`. Nothing of the user's text is copied: names are quoted, texts
-are escaped. A mark stands as a comment inside everything that can fail at run time.
+are escaped. A mark is a comment inside everything that can fail at run time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from airflow_provider_runtime.core.expr.sql_text import (
 )
 from airflow_provider_runtime.core.expr.typed import Typed
 from airflow_provider_runtime.core.model.schema import DataType, make_decimal
-from spark_jobs.contract.plan import GroupColumn
+from spark_jobs.contract.operations import GroupColumn
 from spark_jobs.contract.sql import name_alias, quote_name, quote_text, write_column
 
 Defaults = Mapping[tuple[str | None, str], Typed]
@@ -56,12 +56,15 @@ def compile_sql(
     target: DataType | None = None,
     mark: str | None = None,
     defaults: Defaults | None = None,
+    is_total: bool = False,
 ) -> str:
     """Return the SQL of an expression, cast to the target's type by the rules of assignment.
 
-    `defaults` are the constants that columns of an alias are where the alias has no match.
+    `defaults` are the constants that columns of an alias are where the alias has no match. `is_total` says that an
+    aggregate has one value, of all rows, and no groups.
     """
     writer = SqlWriter(run, mark, defaults)
+    writer.is_total = is_total
     node = checked.node
     if target is not None and target != node.type:
         node = assign(node, target)
@@ -72,7 +75,7 @@ def compile_sql(
 def compile_assignment(
     checked: Checked, *, run: RunConstants, target: DataType, mark: str, prefix: str, defaults: Defaults | None = None
 ) -> tuple[str, list[list[GroupColumn]]]:
-    """Return the SQL of an assigned value, and the columns over groups that it rests on, whose names have a prefix."""
+    """Return the SQL of an assigned value, and the columns over groups that it reads, whose names have a prefix."""
     writer = SqlWriter(run, mark, defaults)
     writer.prefix = prefix
     node = checked.node if target == checked.type else assign(checked.node, target)
@@ -98,7 +101,7 @@ def compile_alternatives(
 
 
 def list_spark_words() -> list[str]:
-    """Return the words that may stand before an opening bracket in what expressions compile to."""
+    """Return the words that may come before an opening bracket in what expressions compile to."""
     return sorted(OPERATOR_WORDS.union(*(function.spark_functions for function in FUNCTIONS.values())))
 
 
@@ -130,8 +133,9 @@ class SqlWriter:
         self.mark = "" if mark is None else f"/*@{mark.replace('*', '').replace('/', '|')}*/"
         self.bindings = 0
         self.prefix = ""
+        self.is_total = False
         self.steps: list[list[GroupColumn]] = []
-        """Columns over groups that the text rests on, step by step."""
+        """Columns over groups that the text reads, step by step."""
         self.not_null: frozenset[object] = frozenset()
         """Columns that the text around has tested for NULL."""
 
@@ -165,7 +169,7 @@ class SqlWriter:
         return ", ".join([self.write(node, OR) for node in nodes])
 
     def bind(self, values: dict[str, tuple[str, bool]], body: Callable[[dict[str, str]], str]) -> str:
-        """Return SQL in which each value stands once: simple ones as they are, others bound to a name."""
+        """Return SQL in which each value occurs once: simple ones as they are, others bound to a name."""
         if all(is_simple for _, is_simple in values.values()):
             return body({name: sql for name, (sql, _) in values.items()})
         self.bindings += 1

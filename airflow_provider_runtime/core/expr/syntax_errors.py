@@ -7,6 +7,7 @@ import re
 from lark import Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
+from airflow_provider_runtime.core.expr.functions import FUNCTIONS
 from airflow_provider_runtime.core.expr.problems import ExpressionSyntaxError, shorten
 
 RESERVED = frozenset({"AND", "OR", "NOT", "IS", "NULL", "IN", "BETWEEN", "TRUE", "FALSE"})
@@ -17,13 +18,19 @@ _BETWEEN = re.compile(r"(?<!\w)BETWEEN(?!\w)[^()]*$")
 _ELSEWHERE = {
     "OVER": "sums over groups are written TOTAL(x BY k), RUNNING(x ORDER o BY k), RANK(x BY k)",
     "AS": "use TEXT(x), NUMBER(s, precision, scale), INTEGER(s) or DATE(s) to convert",
+    "BY": "BY is written inside the brackets: TOTAL(x BY k), RUNNING(x ORDER o BY k)",
+    "FROM": "arguments are separated by commas: SUBSTRING(s, from, n), YEAR(d)",
+    "REGEXP": 'write s LIKE "A%"',
     "ILIKE": 'write UPPER(s) LIKE "A%"',
     "RLIKE": 'write s LIKE "A%"',
     "DIV": "use ROUNDDOWN(x / y)",
     "MOD": "use MOD(x, d)",
 }
-_COMMA = re.compile(r"([0-9]+),([0-9]+)")
+_OPENERS = {"IF": "write IF(condition, value, other)", "WHEN": CASE_FORM}
+"""By the word that an expression begins with."""
+_COMMA = re.compile(r"([0-9.]+),([0-9]+)")
 _BRACKETS = re.compile(r"""(?P<quoted>"[^"]*"|'[^']*')|(?P<open>\()|(?P<close>\))""")
+_CALLED = re.compile(r"(\w+)\s*$")
 _NOT_CALL = re.compile(r"(?<!\w)NOT\s*\($", re.IGNORECASE)
 _NAMES = {
     "NUMBER": "a number",
@@ -78,11 +85,13 @@ def _hint_unexpected(text: str, token: Token, expected: set[str]) -> str | None:
     if str(token) == "=" and text[start - 1 : start] == "=":
         return "equality is written with one ="
     if str(token) == "," and (number := _COMMA.search(text[: start + 20], max(start - 20, 0))):
-        return f"a decimal is written with a point: {number[1]}.{number[2]}"
+        return f"a decimal is written with a point: {number[1].replace('.', '')}.{number[2]}"
     before = text[:start].rstrip().upper()
     word = str(token).upper()
     if word in _ELSEWHERE:
         return _ELSEWHERE[word]
+    if before in _OPENERS:
+        return _OPENERS[before]
     if _LIKE.search(before):
         return "the pattern is one constant text; STARTS_WITH, ENDS_WITH and CONTAINS look for any text"
     if before.endswith(" IN"):
@@ -91,6 +100,9 @@ def _hint_unexpected(text: str, token: Token, expected: set[str]) -> str | None:
         return "write x IS NULL, or x = value"
     if word == "," and _BETWEEN.search(before):
         return "write x BETWEEN 1 AND 2"
+    called = _find_group_function(text[:start])
+    if called is not None:
+        return f"write {called}"
     if _CASE.search(before):
         return CASE_FORM
     if before.endswith("DISTINCT"):
@@ -100,6 +112,14 @@ def _hint_unexpected(text: str, token: Token, expected: set[str]) -> str | None:
     if token.type in ("NAME", "NUMBER", "STRING", "LPAR", "SELECTOR", "TRUE", "FALSE", "NULL"):
         return "an operator or a comma is missing before it"
     return None
+
+
+def _find_group_function(before: str) -> str | None:
+    """Return how the group function whose brackets are open is written."""
+    opened = _list_open_brackets(before)
+    name = _CALLED.search(before[: opened[-1]]) if opened else None
+    function = FUNCTIONS.get(name[1].upper()) if name else None
+    return function.signature if function is not None and function.group_form else None
 
 
 def _explain_end(text: str, expected: set[str]) -> ExpressionSyntaxError:
@@ -127,19 +147,25 @@ def _explain_character(text: str, at: int) -> ExpressionSyntaxError:
         "!": "use NOT or !=", "%": "use MOD(x, d)", "[": "use round brackets", "^": "use POWER(x, n)",
         "“": 'use straight quotes: "text"', "”": 'use straight quotes: "text"', "’": "use straight quotes: 'text'",
         "‘": "use straight quotes: 'text'", ";": "an expression is a single one",
+        ":": "use TEXT(x), NUMBER(s, precision, scale), INTEGER(s) or DATE(s) to convert",
     }  # fmt: skip
     shown = character if character.isprintable() else f"U+{ord(character):04X}"
     return ExpressionSyntaxError(f"unexpected character '{shown}'", at, at + 1, hints.get(character))
 
 
 def _find_open_bracket(text: str) -> int:
+    opened = _list_open_brackets(text)
+    return opened[-1] if opened else max(len(text) - 1, 0)
+
+
+def _list_open_brackets(text: str) -> list[int]:
     stack: list[int] = []
     for match in _BRACKETS.finditer(text):
         if match.lastgroup == "open":
             stack.append(match.start())
         elif match.lastgroup == "close" and stack:
             stack.pop()
-    return stack[-1] if stack else max(len(text) - 1, 0)
+    return stack
 
 
 def _last_word(text: str) -> str:

@@ -62,7 +62,7 @@ class TreeBuilder:
         return _deepen(Not(operand, start=_start(children[0]), end=operand.end), [operand])
 
     def negation_call(self, children: list[Node | Token]) -> Node:
-        """Return NOT(x) where only a function can stand."""
+        """Return NOT(x) where only a function is allowed."""
         operand = _node(children[1])
         return _deepen(Not(operand, start=_start(children[0]), end=_end(children[-1])), [operand])
 
@@ -140,7 +140,7 @@ class TreeBuilder:
         return _deepen(Call("CONCAT", operands, start=operands[0].start, end=operands[-1].end), operands)
 
     def case(self, children: list[Node | Token]) -> Node:
-        """Return CASE: its parts stand between the keywords."""
+        """Return CASE: its parts are between the keywords."""
         parts: dict[str, list[Node]] = {"CASE": [], "WHEN": [], "THEN": [], "ELSE": []}
         keyword = ""
         for child in children[:-1]:
@@ -237,7 +237,7 @@ class TreeBuilder:
         return _deepen(call, [part for group in parts.values() for part in group])
 
     def group(self, children: list[Node | Token]) -> Node:
-        """Return what stands in brackets."""
+        """Return what is in brackets."""
         return _node(children[1])
 
     def arguments(self, children: list[Node]) -> Node:
@@ -248,7 +248,7 @@ class TreeBuilder:
 def too_deep(start: int, end: int) -> ExpressionSyntaxError:
     """Return the error of an expression that is nested too deeply."""
     hint = (
-        "put a part of it into a column of its own by an update before; "
+        "put a part of it into a column of its own with an earlier update; "
         "a division counts as 3 levels, SIGN, NULLIF and functions of dates, rounding and padding as up to 5, "
         "COALESCE above its first argument as 12"
     )
@@ -295,7 +295,7 @@ def _chain(operands: list[Node], operators: list[str], start: int, end: int) -> 
 def _read_date(literal: Literal, start: int, end: int) -> Node:
     if literal.kind != "string":
         raise ExpressionSyntaxError('DATE takes a text such as DATE("2026-01-31")', literal.start, literal.end)
-    text = str(literal.value)
+    text = str(literal.value).strip(" ")
     hint = 'write an existing day as DATE("YYYY-MM-DD")'
     if not _DATE.fullmatch(text):
         raise ExpressionSyntaxError(f"'{shorten(text)}' is not a date", literal.start, literal.end, hint)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from airflow_provider_runtime.core.model.schema import DataType
+
+_SHORT = frozenset({"column", "literal", "TOTAL", "RUNNING", "PREVIOUS_VALUE", "RANK"})
+"""What is written as a name or a constant: group functions are computed into columns before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +36,11 @@ class Typed:
 
     @property
     def is_simple(self) -> bool:
-        """Whether its SQL is short enough to stand there twice."""
+        """Whether its SQL is short enough to be repeated."""
         inner = self
         while inner.op in ("cast", "negate") and inner.args:
             inner = inner.args[0]
-        return inner.op in ("column", "literal")
+        return inner.op in _SHORT
 
 
 def put_window(node: Typed, window: GroupWindow) -> Typed:
@@ -73,10 +76,17 @@ def find_columns(node: Typed) -> set[tuple[str | None, str]]:
 
 def has_window(node: Typed) -> bool:
     """Whether a value depends on other rows of its group."""
+    return any(part.window is not None for part in _list_parts(node))
+
+
+def has_column(node: Typed) -> bool:
+    """Whether a value may differ from row to row."""
+    return any(part.op == "column" for part in _list_parts(node))
+
+
+def _list_parts(node: Typed) -> Iterator[Typed]:
     pending = [node]
     while pending:
         current = pending.pop()
-        if current.window is not None:
-            return True
+        yield current
         pending.extend(current.args)
-    return False

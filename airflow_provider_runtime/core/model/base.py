@@ -15,7 +15,6 @@ from pydantic import (
     Field,
     PlainSerializer,
     StringConstraints,
-    ValidationError,
     WithJsonSchema,
 )
 from pydantic_core import PydanticCustomError
@@ -29,6 +28,7 @@ LONGEST_IDENTIFIER = 200
 LONGEST_TITLE = 250
 LONGEST_PLACE = 4_000
 """Characters of a path, a URL, the name of a table, or the value of an option."""
+PLACE_PATTERN = r"^[^\x00-\x1f\x7f]*$"
 TITLE_PATTERN = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
 
 PlainValue: TypeAlias = "bool | int | str | list[PlainValue] | dict[str, PlainValue] | None"
@@ -40,12 +40,6 @@ class Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, populate_by_name=True)
 
 
-def describe_misfit(error: ValidationError) -> str:
-    """Return where a document from elsewhere first departs from its model, and how; without what stands there."""
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg'].lower()}"
-
-
 @dataclass(frozen=True, slots=True)
 class Flag:
     """A YAML boolean that remembers how it was written."""
@@ -55,7 +49,7 @@ class Flag:
 
 
 def read_as_text(value: Any) -> Any:
-    """Return the characters as they stand in the file for a scalar that YAML read as something else."""
+    """Return the characters as they are in the file for a scalar that YAML read as something else."""
     return getattr(value, "text", value)
 
 
@@ -106,11 +100,13 @@ NonEmptyText = Annotated[
     WithJsonSchema({**_TEXT_SCHEMA, "minLength": 1}, mode="validation"),
 ]
 Place = Annotated[Text, StringConstraints(max_length=LONGEST_PLACE)]
+PlainPlace = Annotated[Place, StringConstraints(pattern=PLACE_PATTERN)]
+"""A place that the system is asked for before any other check of it."""
 NonEmptyPlace = Annotated[NonEmptyText, StringConstraints(max_length=LONGEST_PLACE)]
 
 
 def read_format(value: str) -> str:
-    """Spark takes its formats in any case, and the job tells them apart by their small letters."""
+    """Spark takes its formats in any case, and the job compares them in lower case."""
     return value.lower() if value.lower() in KNOWN_FORMATS else value
 
 

@@ -41,12 +41,12 @@ class Change(Model):
     """The publication that is compared with: of the period before, or the last one of this period."""
 
 
-def _tell_kind(value: Any) -> str:
+def _find_kind(value: Any) -> str:
     return "other" if isinstance(value, dict | ComparedValue) else "constant"
 
 
 Expected = Annotated[
-    Annotated[ComparedValue, Tag("other")] | Annotated[Text, Tag("constant")], Discriminator(_tell_kind)
+    Annotated[ComparedValue, Tag("other")] | Annotated[Text, Tag("constant")], Discriminator(_find_kind)
 ]
 
 
@@ -58,11 +58,11 @@ class Check(Model):
     output: int
     """Seq of the output operation whose rows are looked at."""
     where: Text | None = None
-    """Condition: only these rows of the output are looked at; all if left out."""
+    """Condition: only these rows of the output are checked; all if left out."""
     rows: ExpressionText | None = None
     """Condition that must be TRUE for every row; FALSE and NULL fail."""
     unique: tuple[Text, ...] | None = None
-    """Columns whose values may not stand together in more than one row; NULLs count as equal."""
+    """Columns whose values may not occur together in more than one row; NULLs count as equal."""
     at_most: Text = "0"
     """Failing rows of `rows` and `unique` that are tolerated: a whole number, or a percentage of the rows looked at."""
     value: ExpressionText | None = None

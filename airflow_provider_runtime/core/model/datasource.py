@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from airflow_provider_runtime.core.model.base import FormatName, Identifier, Model, Place, Text
+from airflow_provider_runtime.core.model.base import FormatName, Identifier, Model, Place, PlainPlace, Text
 
 
 class Datasource(Model):
@@ -22,7 +22,7 @@ class Datasource(Model):
     """parquet, csv, json, orc, jdbc, iceberg, delta, or any Spark format name on the classpath."""
     status: Literal["active", "disabled"] = "active"
     """A disabled datasource cannot be used."""
-    path_prefix: Place | None = None
+    path_prefix: PlainPlace | None = None
     """Folder that paths begin at (Iceberg: warehouse): relative to the catalog folder, or any URI that Hadoop knows."""
     options: dict[str, Place] = Field(default_factory=dict)
     """Options for Spark's reader and writer, Iceberg's catalog or Delta's store; never a secret."""

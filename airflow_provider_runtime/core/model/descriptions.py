@@ -1,4 +1,4 @@
-"""The sentences that stand below the fields of the models, for JSON Schema and the reference in the docs."""
+"""The sentences below the fields of the models, for JSON Schema and the reference in the docs."""
 
 from __future__ import annotations
 

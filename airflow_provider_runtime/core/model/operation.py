@@ -105,7 +105,7 @@ class AggregateArguments(Model):
     """Arguments of aggregate, and of append's aggregation."""
 
     group_by: tuple[Text, ...]
-    """Columns whose values make a group; an empty list makes one row, also of no rows."""
+    """Columns whose values make a group; an empty list makes one row, even of no rows."""
     aggregations: tuple[Aggregation, ...] = ()
     """Columns and the aggregate expressions that fill them."""
 
@@ -151,9 +151,9 @@ class AppendArguments(Model):
     expand: Expand | None = None
     """One new row for every pair of a source row and a selected working row."""
     distinct: Boolean = False
-    """Whether of appended rows that are equal in all columns but system columns only one is appended."""
+    """Whether rows that are equal in all columns but system columns are appended only once."""
     add_columns: Boolean = False
-    """Whether columns that the working dataset does not have come along as new ones."""
+    """Whether source columns that the working dataset does not have are added to it."""
 
 
 class DeleteArguments(Model):
@@ -187,11 +187,11 @@ class OutputArguments(Model):
     columns: tuple[Text, ...] | None = None
     """Columns in the order in which they are written; all if left out."""
     key: tuple[Text, ...] | None = None
-    """Business key: columns whose values stand together in one row only, or nothing is published."""
+    """Business key: columns that identify a row; if two rows have the same values, nothing is published."""
     include_deleted: Boolean = False
     """Whether rows marked as deleted are written too."""
     distinct: Boolean = False
-    """Whether of rows that are equal in all written columns but system columns only one is written."""
+    """Whether rows that are equal in all written columns but system columns are written only once."""
     write_mode: Literal["replace_period", "overwrite"] = "replace_period"
     """Replace this period's rows only, or the whole table."""
     register_as_dataset: Title | None = None
@@ -232,7 +232,7 @@ class AggregateOperation(BaseOperation):
     selector: Text | None = None
     """Condition that chooses the rows; all rows if left out."""
     from_: RowOrigins | None = Field(default=None, alias="from")
-    """Rows by where they come from, beside selector: loaded, all, or a list of the operations that made them."""
+    """Rows by their origin, beside selector: loaded, all, or a list of the operations that made them."""
     arguments: AggregateArguments = Field(validation_alias=AliasChoices("arguments", "parameters"))
     """Arguments of aggregate."""
 
@@ -245,7 +245,7 @@ class AppendOperation(BaseOperation):
     selector: Text | None = None
     """With expand: condition that chooses the working rows to pair; all rows if left out."""
     from_: RowOrigins | None = Field(default=None, alias="from")
-    """With expand: working rows by where they come from: loaded, all, or a list of the operations that made them."""
+    """With expand: working rows by their origin: loaded, all, or a list of the operations that made them."""
     arguments: AppendArguments = Field(validation_alias=AliasChoices("arguments", "parameters"))
     """Arguments of append."""
 
@@ -271,7 +271,7 @@ class OutputOperation(BaseOperation):
     selector: Text | None = None
     """Condition that chooses the rows; all rows if left out."""
     from_: RowOrigins | None = Field(default=None, alias="from")
-    """Rows by where they come from, beside selector: loaded, all, or a list of the operations that made them."""
+    """Rows by their origin, beside selector: loaded, all, or a list of the operations that made them."""
     arguments: OutputArguments = Field(validation_alias=AliasChoices("arguments", "parameters"))
     """Arguments of output."""
 

@@ -38,7 +38,7 @@ class DataWait(Model):
     """How long a run waits for what it reads."""
 
     up_to: Text
-    """How long at most, for example 3d; what is missing then fails the run."""
+    """The longest wait, for example 3d; after it, what is missing fails the run."""
     every: Text = "10m"
     """Time between two looks, for example 10m."""
 
@@ -67,7 +67,7 @@ class AirflowSettings(Model):
     requires_previous_period: Boolean = False
     """Whether a run waits until the period before is published."""
     wait_for_data: DataWait | None = None
-    """Wait until every location that the run would read is there, then pin; not for those that may be missing."""
+    """Wait until every location that must have data has them, and only then pin."""
     allow_open_period: Boolean = False
     """Whether a period that has not ended can be run."""
     allow_closed: Boolean = False
@@ -79,7 +79,7 @@ class AirflowSettings(Model):
 
 
 class Publication(Model):
-    """What is asked before anything is published."""
+    """What must happen before anything is published."""
 
     compare: Boolean = False
     """Compare with what is published before replacing it, in the report."""
@@ -127,6 +127,6 @@ class Project(Model):
     keep_failing_rows: Boolean = True
     """Whether rows that fail a check are kept beside the report."""
     publication: Publication = Publication()
-    """What is asked before anything is published."""
+    """What must happen before anything is published."""
     airflow: AirflowSettings | None = None
     """How the project's DAG looks and runs."""

@@ -32,7 +32,7 @@ TEMPLATE_TOKENS: tuple[str, ...] = (
     "start_date",
     "end_date",
 )
-"""Names that may stand in double braces in a location."""
+"""Names that may be written in double braces in a location."""
 
 
 class PathStrategy(Model):

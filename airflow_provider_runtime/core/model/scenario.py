@@ -43,7 +43,7 @@ def read_as_pattern(value: Any) -> Any:
             re.compile(text)
         except (re.error, OverflowError, RecursionError) as error:
             raise PydanticCustomError(
-                "definition", "no regular expression: {reason}", {"reason": str(error), "hint": "escape it with \\"}
+                "definition", "not a regular expression: {reason}", {"reason": str(error), "hint": "escape it with \\"}
             ) from None
     return text
 
@@ -133,7 +133,7 @@ class Expect(Model):
     snapshot: dict[str, Any] | None = None
     """Part of the resolver snapshot."""
     checks: tuple[ExpectedCheck, ...] = ()
-    """What comes of checks, beside outputs or error."""
+    """Expected results of checks, beside outputs or error."""
     error: ExpectedError | None = None
     """Error that the run ends in, in place of outputs."""
 

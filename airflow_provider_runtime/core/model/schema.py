@@ -61,7 +61,7 @@ class Column(Model):
     scale: int | None = Field(default=None, ge=0, le=MAX_PRECISION)
     """Digits after the point, at most the precision; default 6."""
     nullable: Boolean = True
-    """Whether the source may have NULL there; a rule of loading, which what operations make need not follow."""
+    """Whether the source may have NULL there; checked when it is loaded, not on what operations make."""
     description: Text | None = None
     """What the column holds."""
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from spark_jobs.contract.options import get_option
-from spark_jobs.contract.plan import Location, Table
+from spark_jobs.contract.tables import Location, Table
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -20,7 +20,7 @@ PATIENCE_SECONDS = 10
 
 
 def has_rows(location: Location, table: Table, credentials: Mapping[str, str]) -> bool:
-    """Tell whether a table is there, and a period table has rows of the location's period.
+    """Return whether a table is there, and a period table has rows of the location's period.
 
     LookupError says that nothing here can ask this database.
     """

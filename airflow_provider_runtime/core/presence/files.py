@@ -18,10 +18,10 @@ class Store(Protocol):
         """Return what a pattern stands for, in the spelling of `walk`."""
 
     def exists(self, path: str) -> bool:
-        """Tell whether there is a file or folder."""
+        """Return whether there is a file or folder."""
 
     def isfile(self, path: str) -> bool:
-        """Tell whether a path is a file."""
+        """Return whether a path is a file."""
 
     def walk(self, path: str) -> Iterable[tuple[str, list[str], list[str]]]:
         """Yield each folder at and below a path with the names of its folders and files."""
@@ -35,11 +35,11 @@ class LocalFiles:
         return glob.glob(_strip(path))
 
     def exists(self, path: str) -> bool:
-        """Tell whether there is a file or folder."""
+        """Return whether there is a file or folder."""
         return os.path.exists(_strip(path))
 
     def isfile(self, path: str) -> bool:
-        """Tell whether a path is a file."""
+        """Return whether a path is a file."""
         return os.path.isfile(_strip(path))
 
     def walk(self, path: str) -> Iterator[tuple[str, list[str], list[str]]]:
@@ -48,7 +48,7 @@ class LocalFiles:
 
 
 def has_files(store: Store, uri: str) -> bool:
-    """Tell whether a location holds at least one file that Spark would read."""
+    """Return whether a location holds at least one file that Spark would read."""
     return any(_has_file(store, path) for path in _list_paths(store, uri))
 
 
@@ -73,7 +73,7 @@ def _has_file(store: Store, path: str) -> bool:
 
 
 def _is_hidden(name: str) -> bool:
-    """Tell whether Spark passes over a name: those that begin like this are not data, but for partitions."""
+    """Return whether Spark passes over a name: those that begin like this are not data, but for partitions."""
     return name.startswith((".", "_")) and "=" not in name
 
 

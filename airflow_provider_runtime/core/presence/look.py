@@ -1,4 +1,4 @@
-"""One look at all locations of a plan: which are there, which are not yet, and which nobody but Spark can ask."""
+"""One look at all locations of a plan: which are there, which are not yet, and which only Spark can look at."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from airflow_provider_runtime.core.errors import DataError, Place, Problem
 from airflow_provider_runtime.core.presence.databases import has_rows
 from airflow_provider_runtime.core.presence.files import LocalFiles, Store, has_files
 from spark_jobs.contract.addresses import find_local_path
-from spark_jobs.contract.plan import Location, Mark, Plan, Table, name_place, name_table
+from spark_jobs.contract.plan import Plan
+from spark_jobs.contract.tables import Location, Mark, Table, name_place, name_table
 
 OpenStore = Callable[[str, str | None], Store]
 """Opens the store that a URI names, with a reference to credentials; LookupError when nothing here knows it."""
@@ -25,7 +26,7 @@ class Presence:
     table: Table
     location: Location
     is_there: bool | None
-    """None where only Spark can tell."""
+    """None where only Spark knows."""
     reason: str = ""
     """What went wrong while asking."""
 
@@ -95,8 +96,11 @@ def look_for_data(plan: Plan, open_store: OpenStore, read_properties: ReadProper
 def _ask(
     table: Table, location: Location, open_store: OpenStore, read_properties: ReadProperties | None
 ) -> tuple[bool | None, str]:
-    if location.kind not in ("files", "jdbc"):
-        # A table was asked for its version, and rows in memory are at hand.
+    if location.kind == "table":
+        # It was asked for its version, whose files are listed for the period.
+        is_there = table.temporal.mode != "period" or bool(location.files or location.file_list)
+        return is_there, "" if is_there else f"no rows of {location.period}"
+    if location.kind == "memory":
         return True, ""
     try:
         if location.kind == "jdbc":

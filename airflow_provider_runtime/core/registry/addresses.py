@@ -17,7 +17,7 @@ def find_address_fault(url: str) -> str | None:
     if "\0" in unquote(url):
         return "the registry's URL holds a null character"
     if not found[0].startswith("sqlite"):
-        # What stands before the last one would be taken for a host, and shown.
+        # What comes before the last one would be taken for a host, and shown.
         return (
             "the registry's URL has more than one '@': write those of a password as %40" if url.count("@") > 1 else None
         )

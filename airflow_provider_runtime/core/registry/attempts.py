@@ -13,11 +13,19 @@ from airflow_provider_runtime.core.errors import (
     PlanError,
     Problem,
     RuntimeProviderError,
+    SnapshotError,
 )
 from airflow_provider_runtime.core.model.period import PeriodStatus
 from airflow_provider_runtime.core.registry.leases import is_alive, next_token
 from airflow_provider_runtime.core.registry.ports import Attempt, Registration, RunRecord, RunStart, SliceWrite
-from airflow_provider_runtime.core.registry.publications import add_publication, discard_older, get_last_number
+from airflow_provider_runtime.core.registry.publications import (
+    add_publication,
+    add_versions,
+    count_checks,
+    discard_older,
+    get_last_number,
+    list_sources,
+)
 from airflow_provider_runtime.core.registry.slices import register_slice
 from airflow_provider_runtime.core.registry.store import LeaseRow, Store, to_datetime
 from spark_jobs.contract.plan import UsedDefinition
@@ -34,9 +42,14 @@ def check_definitions(store: Store, definitions: Sequence[UsedDefinition]) -> li
             f"give the changed definition a new version ({used.version + 1} or higher); version {used.version} may stay"
             " beside it as it was; if the registry belongs to another catalog, use a separate registry for this one",
         )
-        for used in definitions
-        if store.find_digest(used.kind, used.id, used.version) not in {None, used.digest}
+        for used in find_changed(store, definitions)
     ]
+
+
+def find_changed(store: Store, definitions: Sequence[UsedDefinition]) -> list[UsedDefinition]:
+    """Return the definitions that were used with other content before."""
+    known = store.find_digests([(used.kind, used.id, used.version) for used in definitions])
+    return [used for used in definitions if known.get((used.kind, used.id, used.version), used.digest) != used.digest]
 
 
 def begin(
@@ -47,6 +60,7 @@ def begin(
     if run is not None and _is_answered(run, start, resume_token):
         answered = {"staged" if run.status == "staged" else "published": run}
         return make_attempt(start, run.token, run.attempt, holder, lease_seconds, **answered)
+    _check_run_id(store, start)
     check_period(store, start)
     check_overrides(store, start)
     if problems := check_definitions(store, start.definitions):
@@ -55,7 +69,7 @@ def begin(
     lease = store.find_lease(start.project_id, start.period)
     if resume_token is not None:
         if lease and run and _can_resume(lease, run, start.snapshot_sha256, resume_token):
-            store.put_run(replace(run, status="running", finished_at=None, error=None, report=None))
+            store.put_run(replace(run, status="running", finished_at=None, error=None, report=None, check_counts={}))
             store.put_lease(lengthen_lease(replace(lease, holder=holder, state="held"), now, lease_seconds))
             return make_attempt(start, lease.token, run.attempt, holder, lease_seconds)
         if run is None or not _may_begin_anew(store, start, run):
@@ -64,8 +78,9 @@ def begin(
         if is_alive(lease, now):
             return refuse_held_lease(store, start, lease, now, lease_seconds)
         _record_abandoned(store, lease, now)
+    known = store.find_digests([(used.kind, used.id, used.version) for used in start.definitions])
     for used in start.definitions:
-        if store.find_digest(used.kind, used.id, used.version) is None:
+        if (used.kind, used.id, used.version) not in known:
             store.add_digest(used.kind, used.id, used.version, used.digest, start.run_id)
     token = next_token(max(lease.token if lease else 0, run.token if run else 0), now)
     number = run.attempt + 1 if run else 1
@@ -100,7 +115,8 @@ def finish(
         raise LeaseError(describe_replaced(attempt.project_name, attempt.period, lease, attempt.token))
     now = store.now_millis()
     registrations = tuple(register_slice(store, run, item, now) for item in slices)
-    published = replace(run, status="succeeded", published_at=to_datetime(now), staged_until=None)
+    moment, sources, report = to_datetime(now), list_sources(report), add_versions(report, registrations)
+    published = replace(run, status="succeeded", published_at=moment, sources=sources, staged_until=None)
     store.put_run(_conclude(published, now, report))
     add_publication(store, run, now, report)
     store.put_lease(replace(lease, state="free"))
@@ -116,17 +132,19 @@ def fail(store: Store, attempt: Attempt, error: Mapping[str, Any], report: Mappi
     moment = to_datetime(store.now_millis())
     if run.staged_until is not None:
         # What was staged is still there, and so is its report: the publication can be tried again.
-        told = {**error, "cut_short": _may_be_half_done(report)}
-        store.put_run(replace(run, status="staged", finished_at=moment, error=told))
+        reported = {**error, "cut_short": _may_be_half_done(report)}
+        store.put_run(replace(run, status="staged", finished_at=moment, error=reported))
     else:
         known = dict(report) if report else None
-        store.put_run(replace(run, status="failed", finished_at=moment, error=dict(error), report=known))
+        counts = count_checks(report or {})
+        failed = replace(run, status="failed", finished_at=moment, error=dict(error), report=known, check_counts=counts)
+        store.put_run(failed)
     store.put_lease(replace(lease, state="free"))
     return True
 
 
 def _may_be_half_done(report: Mapping[str, Any] | None) -> bool:
-    """Tell whether some outputs of a publication that failed may be published; without a report nobody knows."""
+    """Return whether some outputs of a publication that failed may be published; without a report it is unknown."""
     return report is None or bool(report.get("cut_short")) or report.get("status") == "succeeded"
 
 
@@ -151,7 +169,7 @@ def stage(store: Store, attempt: Attempt, report: Mapping[str, Any], keep_second
 
 
 def check_period(store: Store, run: RunStart | Attempt) -> None:
-    """Raise PERIOD_002 when nothing may be published for the run's period, or for one that it lies in."""
+    """Raise PERIOD_002 when nothing may be published for the run's period, or for one that it is part of."""
     _check_status(run, run.period, run.file_status, FROM_FILE)
     for period in (run.period, *run.enclosing_periods):
         record = store.find_period(run.calendar, period)
@@ -159,21 +177,38 @@ def check_period(store: Store, run: RunStart | Attempt) -> None:
             _check_status(run, period, record.status, f"by {record.who}: {record.reason}")
 
 
+def _check_run_id(store: Store, start: RunStart) -> None:
+    """Raise SNAPSHOT_001 when a run id means another snapshot: who approves a run by its id has looked at that one."""
+    other = store.find_run(start.run_id)
+    if other is not None and other.snapshot_sha256 != start.snapshot_sha256:
+        message = f"the run id {start.run_id} belongs to the snapshot {other.snapshot_sha256[:12]} already"
+        raise SnapshotError(Problem("SNAPSHOT_001", message, "resolve again: every snapshot needs a new run id"))
+
+
 def check_overrides(store: Store, run: RunStart, checks: Collection[str] | None = None) -> None:
-    """Raise PLAN_001 when somebody has withdrawn a permission that the run rests on: of these checks, or of all.
+    """Raise PLAN_001 when an override that the run needs was withdrawn, or never given: of these checks, or of all.
 
     One that was given since then holds for runs that are resolved from then on, and not for this one.
     """
     pinned = {(name, number) for name, number in run.overrides if checks is None or name in checks}
+    known = {(item.check, item.number): item for item in store.list_overrides(run.project_id, run.period)}
     problems = [
+        Problem(
+            "PLAN_001",
+            f"the override of check '{name}' for period {run.period} is not known to this registry",
+            "the snapshot was resolved with another registry: resolve and run again with this one",
+        )
+        for name, number in sorted(pinned - known.keys())
+    ]
+    problems += [
         Problem(
             "PLAN_001",
             f"the override of check '{item.check}' for period {run.period} was withdrawn by {item.withdrawn_by}"
             f" at {item.withdrawn_at:%Y-%m-%d %H:%M} UTC",
             "resolve and run again: what holds then counts",
         )
-        for item in store.list_overrides(run.project_id, run.period)
-        if (item.check, item.number) in pinned and item.withdrawn_at is not None
+        for key, item in known.items()
+        if key in pinned and item.withdrawn_at is not None
     ]
     if problems:
         raise PlanError(problems)
@@ -189,7 +224,7 @@ def _check_status(run: RunStart | Attempt, period: str, status: PeriodStatus, by
     )
     locked = "a locked period never changes again"
     hint = locked if status == "locked" else f"{opened}, or allow closed periods for this run"
-    inside = "" if period == run.period else f" lies in {period}, which"
+    inside = "" if period == run.period else f" is part of {period}, which"
     message = f"period {run.period} of calendar '{run.calendar}'{inside} was {status} {by}"
     raise PeriodError(Problem("PERIOD_002", message, hint))
 
@@ -197,7 +232,8 @@ def _check_status(run: RunStart | Attempt, period: str, status: PeriodStatus, by
 def _conclude(run: RunRecord, now: int, report: Mapping[str, Any]) -> RunRecord:
     rows_in = report.get("rows_in")
     counted = rows_in if isinstance(rows_in, int) else None
-    return replace(run, finished_at=to_datetime(now), rows_in=counted, report=dict(report), error=None)
+    counts, moment = count_checks(report), to_datetime(now)
+    return replace(run, finished_at=moment, rows_in=counted, report=dict(report), check_counts=counts, error=None)
 
 
 def _check_current(store: Store, attempt: Attempt) -> LeaseRow:
@@ -221,7 +257,7 @@ def _can_resume(lease: LeaseRow, run: RunRecord, snapshot_sha256: str, token: in
 
 
 def _may_begin_anew(store: Store, start: RunStart, run: RunRecord) -> bool:
-    """Tell whether nobody but this invocation has begun the run since, and no other run has published."""
+    """Return whether nobody but this invocation has begun the run since, and no other run has published."""
     if start.invocation is None or run.invocation != start.invocation:
         return False
     others = store.list_runs(start.project_id, start.period, None)
@@ -299,6 +335,7 @@ def _make_run(start: RunStart, run: RunRecord | None, token: int, number: int, n
         invocation=start.invocation,
         who=start.who,
         basis=start.basis,
+        sources=run.sources if run else (),
     )
 
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from airflow_provider_runtime.core.errors import ApprovalError, LeaseError, PlanError, Problem, RuntimeProviderError
+from airflow_provider_runtime.core.errors import (
+    ApprovalError,
+    DefinitionError,
+    LeaseError,
+    PlanError,
+    Problem,
+    RuntimeProviderError,
+)
 from airflow_provider_runtime.core.registry.attempts import (
     check_overrides,
     check_period,
@@ -53,7 +60,7 @@ def begin_publication(
 
 
 def discard_staged(store: Store, key: str, who: str, reason: str) -> RunRecord:
-    """Give up what a run has staged."""
+    """Discard what a run has staged."""
     run = store.find_run(key)
     if run is None or run.staged_until is None:
         state = f"is {run.status}" if run else "is not known"
@@ -70,14 +77,14 @@ def discard_staged(store: Store, key: str, who: str, reason: str) -> RunRecord:
 
 
 def _refuse_half_done(run: RunRecord) -> None:
-    """Raise PLAN_001 when a publication was begun and may have come half way: discarding the rest would leave it so."""
+    """Raise PLAN_001 when a publication was begun and may be half done: discarding the rest would leave it so."""
     if run.status in ("running", "revoked") or (run.error or {}).get("cut_short"):
         message = f"the publication of run {run.run_id} was begun and did not end: some of its outputs may be published"
         raise PlanError(Problem("PLAN_001", message, "publish it again, which completes it, or run the period again"))
 
 
 def release(store: Store, project: str, period: str, who: str, reason: str) -> Release:
-    """Take the lease from whoever holds it, and let the next token be above every one that is known."""
+    """Take the lease from its holder, and make the next token larger than all that are known."""
     runs = store.list_runs(project, period, None)
     if not runs:
         message = f"project '{project}' has no run for period {period}: there is nothing to release"
@@ -97,10 +104,16 @@ def release(store: Store, project: str, period: str, who: str, reason: str) -> R
 
 
 def add_override(store: Store, project_id: str, period: str, check: str, who: str, reason: str) -> Override:
-    """Let a check of a period pass; one that passes already is left as it is."""
+    """Let a check of a period pass; one that passes already is left as it is, for the reason that was given."""
     found = [item for item in store.list_overrides(project_id, period) if item.check == check]
     if found and found[-1].withdrawn_at is None:
-        return found[-1]
+        held = found[-1]
+        if (held.who, held.reason) == (who, reason):
+            return held
+        message = f"check '{check}' of period {period} is overridden already"
+        given = f"by {held.who} at {held.at:%Y-%m-%d %H:%M} UTC: {held.reason}"
+        hint = "withdraw that override first to give another reason"
+        raise DefinitionError(Problem("CHECK_002", f"{message}, {given}", hint))
     moment = to_datetime(store.now_millis())
     override = Override(project_id, period, check, len(found) + 1, who, reason, moment)
     store.put_override(override)
@@ -108,7 +121,7 @@ def add_override(store: Store, project_id: str, period: str, check: str, who: st
 
 
 def withdraw_override(store: Store, project_id: str, period: str, check: str, who: str, reason: str) -> Override | None:
-    """End the permission for a check."""
+    """End the override of a check."""
     found = [item for item in store.list_overrides(project_id, period) if item.check == check]
     if not found or found[-1].withdrawn_at is not None:
         return None
@@ -119,7 +132,7 @@ def withdraw_override(store: Store, project_id: str, period: str, check: str, wh
 
 
 def add_approval(store: Store, approval: Approval) -> Approval:
-    """Keep a decision on a staged run."""
+    """Record a decision on a staged run."""
     # The time is the key beside the run: two decisions in one millisecond are two decisions.
     latest = [round(item.at.timestamp() * 1000) for item in store.list_approvals(approval.run_id) if item.at]
     moment = store.now_millis() if approval.at is None else round(approval.at.timestamp() * 1000)

@@ -1,4 +1,4 @@
-"""Who may run a project for a period: holders, expiry and fencing tokens."""
+"""Leases: who may run a project for a period, until when, with which fencing token."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DETACHED = "detached"
 
 
 def next_token(previous: int, now_millis: int) -> int:
-    """Return a token above every earlier one, also when the clock was moved back or the registry made anew."""
+    """Return a token above every earlier one, even if the clock was set back or the registry recreated."""
     return max(previous + 1, now_millis)
 
 
@@ -28,7 +28,7 @@ def describe_holder(*, durable: bool = False) -> str:
 
 
 def is_holder_gone(holder: str) -> bool:
-    """Tell whether the holder was a process of this machine that is certainly no longer there."""
+    """Return whether the holder was a process of this machine that is certainly no longer there."""
     machine, _, process = holder.partition("/")
     pid, _, start = process.partition("/")
     if machine != _describe_machine() or not pid.isdigit() or start in {"", "?"}:
@@ -37,7 +37,7 @@ def is_holder_gone(holder: str) -> bool:
 
 
 def is_alive(lease: LeaseRow, now_millis: int) -> bool:
-    """Tell whether the lease keeps others out."""
+    """Return whether the lease keeps others out."""
     return lease.state == "held" and lease.expires_millis > now_millis and not is_holder_gone(lease.holder)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -58,9 +58,9 @@ class MemoryStore:
         """Return the time."""
         return self.clock()
 
-    def find_digest(self, kind: str, id: str, version: int) -> str | None:
-        """Find the digest that a definition was used with."""
-        return self.digests.get((kind, id, version))
+    def find_digests(self, keys: Sequence[tuple[str, str, int]]) -> dict[tuple[str, str, int], str]:
+        """Find the digests that definitions were used with, by kind, id and version."""
+        return {key: self.digests[key] for key in keys if key in self.digests}
 
     def add_digest(self, kind: str, id: str, version: int, digest: str, run_id: str) -> None:  # noqa: ARG002
         """Keep the digest of a definition."""
@@ -84,7 +84,7 @@ class MemoryStore:
         ]
         return sorted(found, key=lambda run: (run.started_at, run.token), reverse=True)[:limit]
 
-    def list_last_runs(self, known: Mapping[str, RunRecord]) -> list[RunRecord]:
+    def list_last_runs(self, known: Mapping[str, RunRecord], reports: bool) -> list[RunRecord]:
         """List the latest and the last published run of each project and period, the latest first."""
         del known
         runs = self.list_runs(None, None, None)
@@ -99,10 +99,11 @@ class MemoryStore:
             for run in ordered:
                 first.setdefault((run.project_id, run.period), run.snapshot_sha256)
             kept |= set(first.values())
-        return [run for run in runs if run.snapshot_sha256 in kept]
+        last = [run for run in runs if run.snapshot_sha256 in kept]
+        return last if reports else [replace(run, report=None, error=None) for run in last]
 
     def is_published(self, project_id: str, period: str) -> bool:
-        """Tell whether any run has succeeded."""
+        """Return whether any run has succeeded."""
         return any(
             run.published_at is not None and (run.project_id, run.period) == (project_id, period)
             for run in self.runs.values()
@@ -237,7 +238,7 @@ class MemoryStore:
         self.versions = (*self.versions, row)
 
     def find_registration(self, snapshot_sha256: str, output_seq: int, uri: str) -> Registration | None:
-        """Find what became of a slice that was registered before."""
+        """Find the registration of a slice."""
         key = (snapshot_sha256, output_seq, uri)
         return next(
             (item for digest, _, item in self.registrations if (digest, item.output_seq, item.uri) == key), None

@@ -13,7 +13,7 @@ from airflow_provider_runtime.core.registry.tables import REVISIONS, VERSION_TAB
 
 
 def is_current(connection: Connection) -> bool:
-    """Tell whether the schema is the one of this code; INFRA_002 when it is newer."""
+    """Return whether the schema is the one of this code; INFRA_002 when it is newer."""
     if not inspect_database(connection).has_table(VERSION_TABLE):
         return False
     revision = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()

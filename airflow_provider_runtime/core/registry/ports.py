@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from airflow_provider_runtime.core.errors import Problem
 from airflow_provider_runtime.core.model.period import PeriodStatus
 from spark_jobs.contract.plan import UsedDefinition
 
+T = TypeVar("T")
 RunStatus = Literal["running", "staged", "succeeded", "failed", "revoked", "discarded"]
 Decision = Literal["approved", "refused"]
 KEEP_SECONDS = 7 * 86400.0
@@ -81,9 +82,13 @@ class RunRecord:
     """Number of the period's last publication when it was staged: 0 for none."""
     basis: Mapping[str, Any] | None = None
     """What decides its rows beside definitions and data; of a run of an older package None."""
+    sources: Sequence[Mapping[str, Any]] = ()
+    """What its publication has read: each table with dataset, version and fingerprint."""
+    check_counts: Mapping[str, int] = field(default_factory=dict)
+    """How many checks of its report have which status."""
 
     def is_waiting(self, now: datetime) -> bool:
-        """Tell whether what it has staged waits for a decision, and is still kept."""
+        """Return whether what it has staged waits for a decision, and is still kept."""
         return self.status == "staged" and self.staged_until is not None and self.staged_until >= now
 
 
@@ -170,7 +175,7 @@ class DatasetVersion:
 
 @dataclass(frozen=True, slots=True)
 class DatasetSummary:
-    """A registered dataset as it stands in a list."""
+    """A registered dataset, as lists show it."""
 
     dataset_id: str
     name: str
@@ -245,7 +250,7 @@ class Publication:
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """The permission for one failing check of a project and period, until it is withdrawn."""
+    """The override of one failing check of a project and period, until it is withdrawn."""
 
     project_id: str
     period: str
@@ -279,7 +284,7 @@ class Approval:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The recorded way past an attempt that stands in the way."""
+    """The record of a period that was taken from an attempt that blocked it."""
 
     project_id: str
     period: str
@@ -295,6 +300,9 @@ class Registry(Protocol):
 
     def check_definitions(self, definitions: Sequence[UsedDefinition]) -> list[Problem]:
         """Return a CATALOG_005 for each definition that was used before with other content."""
+
+    def find_changed(self, definitions: Sequence[UsedDefinition]) -> list[UsedDefinition]:
+        """Return the definitions that were used before with other content."""
 
     def begin_attempt(
         self, start: RunStart, *, holder: str, lease_seconds: float = LEASE_SECONDS, resume_token: int | None = None
@@ -334,7 +342,7 @@ class Registry(Protocol):
         """Give up what a run has staged; PLAN_001 when nothing is staged, RUN_001 while somebody publishes it."""
 
     def release(self, project: str, period: str, *, who: str, reason: str) -> Release:
-        """Let the next attempt take a token above everything that is known; whoever holds the lease loses it."""
+        """Give the next attempt a token larger than all that are known; the lease's holder loses it."""
 
     def list_publications(
         self, project: str, period: str | None = None, *, limit: int | None = None
@@ -347,13 +355,13 @@ class Registry(Protocol):
     def withdraw_override(
         self, project_id: str, period: str, check: str, *, who: str, reason: str = ""
     ) -> Override | None:
-        """End the permission for a check; None when there is none."""
+        """End the override of a check; None when there is none."""
 
     def list_overrides(self, project_id: str, period: str | None = None) -> list[Override]:
-        """List permissions in the order in which they were given, withdrawn ones too."""
+        """List overrides in the order in which they were given, withdrawn ones too."""
 
     def add_approval(self, approval: Approval) -> Approval:
-        """Keep a decision on a staged run, with the registry's time unless it has one."""
+        """Record a decision on a staged run, with the registry's time unless it has one."""
 
     def list_approvals(self, run_id: str) -> list[Approval]:
         """List the decisions on a run in their order."""
@@ -366,17 +374,21 @@ class Registry(Protocol):
     ) -> list[RunRecord]:
         """List runs, the latest first; project is an id or a name."""
 
-    def list_last_runs(self, known: Iterable[RunRecord] = ()) -> list[RunRecord]:
+    def list_last_runs(self, known: Iterable[RunRecord] = (), *, reports: bool = True) -> list[RunRecord]:
         """List the latest run of each project and period, and the one that published last, the latest first.
 
-        Runs that the caller knows already are not read again unless they have changed.
+        Runs that the caller knows already are not read again unless they have changed. Without `reports`, which are
+        most of what is kept of a run, reports and errors are left out.
         """
 
+    def read_together(self, work: Callable[[Registry], T]) -> T:
+        """Return what work that only reads finds: all that it reads is of one transaction, and so of one state."""
+
     def is_published(self, project_id: str, period: str) -> bool:
-        """Tell whether a run of the project has succeeded for the period."""
+        """Return whether a run of the project has succeeded for the period."""
 
     def is_at_work(self, run: RunRecord) -> bool:
-        """Tell whether the process of a run that began holds its lease: one that died without a word does not."""
+        """Return whether the process of a run that began holds its lease: one that was killed does not."""
 
     def get_period(self, calendar: str, period: str) -> PeriodRecord:
         """Return the status of a period; open when nobody has set it."""
@@ -399,4 +411,4 @@ class Registry(Protocol):
         """Find a version of a dataset (by name or id; the latest when none is given) with its slices."""
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close all connections."""

@@ -1,13 +1,17 @@
-"""The history of publications, and what becomes of runs that were staged and not published."""
+"""The history of publications, and the end of runs that were staged and not published."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from airflow_provider_runtime.core.registry.ports import Publication, RunRecord
+from airflow_provider_runtime.core.registry.ports import Publication, Registration, RunRecord
 from airflow_provider_runtime.core.registry.store import Store, to_datetime
+
+COMPARED = ("dataset_id", "table", "version", "fingerprint")
+"""What identifies a source, and its data."""
 
 
 def get_last_number(store: Store, project_id: str, period: str) -> int:
@@ -31,6 +35,26 @@ def add_publication(store: Store, run: RunRecord, now_millis: int, report: Mappi
             report=dict(report),
         )
     )
+
+
+def add_versions(report: Mapping[str, Any], registrations: Sequence[Registration]) -> Mapping[str, Any]:
+    """Return a job's report with the versions that its outputs were registered as."""
+    versions = {registration.output_seq: registration.version for registration in registrations}
+    outputs = report.get("outputs")
+    if not versions or not outputs:
+        return report
+    return {**report, "outputs": [{**out, "registered_version": versions.get(out.get("seq"))} for out in outputs]}
+
+
+def list_sources(report: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """Return what a plan compares of what a job has read; the report of an older package says nothing."""
+    found = report.get("sources") or ()
+    return tuple({name: source.get(name) for name in COMPARED} for source in found)
+
+
+def count_checks(report: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many checks of a report have which status."""
+    return dict(Counter(str(check.get("status")) for check in report.get("checks") or ()))
 
 
 def discard_older(store: Store, project_id: str, period: str, snapshot_sha256: str, now_millis: int) -> None:

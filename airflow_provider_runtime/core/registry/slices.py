@@ -86,7 +86,7 @@ def _refuse_other_registrant(store: Store, run: RunRecord, dataset: DatasetRow |
 def _is_same(current: SliceRow, run: RunRecord, write: SliceWrite) -> bool:
     if (current.snapshot_sha256, current.output_seq) != (run.snapshot_sha256, write.output_seq):
         return False
-    # A snapshot gives the same rows again unless its files have changed; where nobody can tell, they may have.
+    # A snapshot gives the same rows again unless its files have changed; where that is unknown, they may have.
     return write.content is not None and (current.rows, current.content) == (write.rows, write.content)
 
 

@@ -73,7 +73,7 @@ class SqlRegistry(TransactionalRegistry):
         self._run(upgrade, "BEGIN IMMEDIATE")
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close all connections."""
         self._engine.dispose()
 
     def _read(self, work: Callable[[Store], T]) -> T:
@@ -123,9 +123,9 @@ class SqlRegistry(TransactionalRegistry):
         try:
             make_private_folder(folder)
         except OSError as error:
-            raise InfrastructureError(
-                Problem("INFRA_001", f"the registry's folder {folder} cannot be made: {error.strerror}")
-            ) from None
+            message = f"the registry's folder {folder} cannot be made: {error.strerror}"
+            hint = "let this user write there, or name a registry elsewhere: --registry sqlite:///FOLDER/registry.db"
+            raise InfrastructureError(Problem("INFRA_001", message, hint)) from None
 
     def _refuse(self, error: SQLAlchemyError) -> NoReturn:
         origin = error.orig if isinstance(error, DBAPIError) else error

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, ScalarSelect, Subquery, Table, and_, or_, select, text, union, update
+from sqlalchemy import (
+    Column,
+    Connection,
+    RowMapping,
+    ScalarSelect,
+    Subquery,
+    Table,
+    and_,
+    or_,
+    select,
+    text,
+    tuple_,
+    union,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 
 from airflow_provider_runtime.core.registry import tables
@@ -28,7 +42,8 @@ CLOCKS = {
     "postgresql": "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
 }
 RUN_TIMES = ("started_at", "finished_at", "published_at", "staged_until")
-RUN_DOCUMENTS = ("report", "error", "basis")
+RUN_REPORTS = ("report", "error")
+RUN_DOCUMENTS = (*RUN_REPORTS, "basis", "sources", "check_counts")
 MOST_PARAMETERS = 500
 
 
@@ -42,10 +57,15 @@ class SqlStore:
         """Return the database's time, which all processes share."""
         return int(self._connection.execute(text(CLOCKS[self._connection.dialect.name])).scalar_one())
 
-    def find_digest(self, kind: str, id: str, version: int) -> str | None:
-        """Find the digest that a definition was used with."""
-        row = self._find(tables.definitions, kind=kind, id=id, version=version)
-        return None if row is None else row["digest"]
+    def find_digests(self, keys: Sequence[tuple[str, str, int]]) -> dict[tuple[str, str, int], str]:
+        """Find the digests that definitions were used with, by kind, id and version."""
+        columns = tables.definitions.c
+        name, found = tuple_(columns.kind, columns.id, columns.version), {}
+        for first in range(0, len(keys), MOST_PARAMETERS // 3):
+            some = name.in_(keys[first : first + MOST_PARAMETERS // 3])
+            for row in self._connection.execute(select(tables.definitions).where(some)):
+                found[row.kind, row.id, row.version] = row.digest
+        return found
 
     def add_digest(self, kind: str, id: str, version: int, digest: str, run_id: str) -> None:
         """Keep the digest of a definition."""
@@ -73,7 +93,7 @@ class SqlStore:
             query = query.where(columns.period == period)
         return [_make_run(row) for row in self._connection.execute(query).mappings()]
 
-    def list_last_runs(self, known: Mapping[str, RunRecord]) -> list[RunRecord]:
+    def list_last_runs(self, known: Mapping[str, RunRecord], reports: bool) -> list[RunRecord]:
         """List the latest and the last published run of each project and period, the latest first."""
         columns = tables.runs.c
         order = (columns.started_at.desc(), columns.token.desc())
@@ -82,22 +102,26 @@ class SqlStore:
         published = _find_last(groups, "published_at")
         either = (select(found).select_from(groups) for found in (latest, published))
         last = columns.snapshot_sha256.in_(union(*either))
-        light = [column for column in columns if column.name not in RUN_DOCUMENTS]
-        rows = self._connection.execute(select(*light).where(last).order_by(*order)).mappings().all()
-        changed = [row["snapshot_sha256"] for row in rows if not _is_known(row, known)]
-        found = {**known, **self._read_runs(changed)}
-        return [found[row["snapshot_sha256"]] for row in rows]
+        if not known and not reports:
+            rows = self._connection.execute(select(*_leave_out(RUN_REPORTS)).where(last).order_by(*order)).mappings()
+            return [_make_run(row) for row in rows]
+        light = _leave_out(RUN_DOCUMENTS)
+        kept = self._connection.execute(select(*light).where(last).order_by(*order)).mappings().all()
+        changed = [row["snapshot_sha256"] for row in kept if not _is_known(row, known)]
+        found = {**known, **self._read_runs(changed, reports)}
+        return [found[row["snapshot_sha256"]] for row in kept]
 
-    def _read_runs(self, digests: Sequence[str]) -> dict[str, RunRecord]:
+    def _read_runs(self, digests: Sequence[str], reports: bool) -> dict[str, RunRecord]:
+        wanted = select(*_leave_out(() if reports else RUN_REPORTS))
         found: dict[str, RunRecord] = {}
         for first in range(0, len(digests), MOST_PARAMETERS):
             some = tables.runs.c.snapshot_sha256.in_(digests[first : first + MOST_PARAMETERS])
-            rows = self._connection.execute(select(tables.runs).where(some)).mappings()
+            rows = self._connection.execute(wanted.where(some)).mappings()
             found |= {row["snapshot_sha256"]: _make_run(row) for row in rows}
         return found
 
     def is_published(self, project_id: str, period: str) -> bool:
-        """Tell whether any run has succeeded."""
+        """Return whether any run has succeeded."""
         columns = tables.runs.c
         published = and_(columns.project_id == project_id, columns.period == period, columns.published_at.is_not(None))
         return self._connection.execute(select(columns.run_id).where(published).limit(1)).first() is not None
@@ -257,7 +281,7 @@ class SqlStore:
         self._connection.execute(tables.versions.insert().values(**values | {"definition": _dump(row.definition)}))
 
     def find_registration(self, snapshot_sha256: str, output_seq: int, uri: str) -> Registration | None:
-        """Find what became of a slice that was registered before."""
+        """Find the registration of a slice."""
         row = self._find(tables.registrations, snapshot_sha256=snapshot_sha256, output_seq=output_seq, uri=uri)
         return None if row is None else _make_registration(row)
 
@@ -318,15 +342,20 @@ def _to_millis(moment: datetime | None) -> int | None:
     return None if moment is None else round(moment.timestamp() * 1000)
 
 
-def _dump(document: Mapping[str, Any] | None) -> str | None:
+def _dump(document: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None) -> str | None:
     return None if document is None else json.dumps(document, sort_keys=True, ensure_ascii=True, default=str)
+
+
+def _leave_out(names: Collection[str]) -> list[Column[Any]]:
+    return [column for column in tables.runs.c if column.name not in names]
 
 
 def _make_run(row: RowMapping) -> RunRecord:
     values: dict[str, Any] = dict(row)
     values |= {name: None if row[name] is None else to_datetime(row[name]) for name in RUN_TIMES}
-    values |= {name: None if row[name] is None else json.loads(row[name]) for name in RUN_DOCUMENTS}
-    return RunRecord(**values)
+    values |= {name: json.loads(row[name]) for name in RUN_DOCUMENTS if row.get(name) is not None}
+    listed = {"sources": tuple(values["sources"] or ()), "check_counts": values["check_counts"] or {}}
+    return RunRecord(**{**values, **listed})
 
 
 def _make_publication(row: RowMapping) -> Publication:

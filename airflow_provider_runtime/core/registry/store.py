@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, Protocol
@@ -22,7 +22,7 @@ LeaseState = Literal["held", "free", "revoked"]
 
 
 def to_datetime(millis: int) -> datetime:
-    """Return the moment of a number of milliseconds since 1970."""
+    """Return the timestamp of a number of milliseconds since 1970."""
     return datetime.fromtimestamp(millis / 1000, tz=UTC)
 
 
@@ -85,13 +85,13 @@ class Store(Protocol):
 
     def now_millis(self) -> int: ...  # noqa: D102
 
-    def find_digest(self, kind: str, id: str, version: int) -> str | None: ...  # noqa: D102
+    def find_digests(self, keys: Sequence[tuple[str, str, int]]) -> dict[tuple[str, str, int], str]: ...  # noqa: D102
     def add_digest(self, kind: str, id: str, version: int, digest: str, run_id: str) -> None: ...  # noqa: D102
 
     def find_run(self, key: str) -> RunRecord | None: ...  # noqa: D102
     def put_run(self, run: RunRecord) -> None: ...  # noqa: D102
     def list_runs(self, project: str | None, period: str | None, limit: int | None) -> list[RunRecord]: ...  # noqa: D102
-    def list_last_runs(self, known: Mapping[str, RunRecord]) -> list[RunRecord]: ...  # noqa: D102
+    def list_last_runs(self, known: Mapping[str, RunRecord], reports: bool) -> list[RunRecord]: ...  # noqa: D102
     def is_published(self, project_id: str, period: str) -> bool: ...  # noqa: D102
 
     def find_lease(self, project_id: str, period: str) -> LeaseRow | None: ...  # noqa: D102

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, MetaData, String, Table, Text
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
 """Known states of the schema, the latest last."""
 VERSION_TABLE = "runtime_schema_version"
 
@@ -45,6 +45,8 @@ runs = Table(
     Column("staged_until", BigInteger),
     Column("base_publication", Integer),
     Column("basis", Text),
+    Column("sources", Text),
+    Column("check_counts", Text),
     Index("runtime_runs_by_id", "run_id"),
     Index("runtime_runs_by_order", "project_id", "period", "started_at", "token", "snapshot_sha256"),
     Index("runtime_runs_by_publication", "project_id", "period", "published_at", "token", "snapshot_sha256"),
@@ -142,6 +144,7 @@ publications = Table(
     Column("token", BigInteger, nullable=False),
     Column("published_at", BigInteger, nullable=False),
     Column("report", Text, nullable=False),
+    Index("runtime_publications_by_name", "project_name", "period"),
 )
 overrides = Table(
     "runtime_overrides",

@@ -23,6 +23,7 @@ from airflow_provider_runtime.core.registry.ports import (
     PeriodUpdate,
     Publication,
     Registration,
+    Registry,
     Release,
     RunRecord,
     RunStart,
@@ -44,11 +45,19 @@ class TransactionalRegistry:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close all connections."""
+
+    def read_together(self, work: Callable[[Registry], T]) -> T:
+        """Return what work that only reads finds, in one transaction."""
+        return self._read(lambda store: work(_Reading(store)))
 
     def check_definitions(self, definitions: Sequence[UsedDefinition]) -> list[Problem]:
         """Return a CATALOG_005 for each definition that was used before with other content."""
         return self._read(lambda store: attempts.check_definitions(store, definitions))
+
+    def find_changed(self, definitions: Sequence[UsedDefinition]) -> list[UsedDefinition]:
+        """Return the definitions that were used before with other content."""
+        return self._read(lambda store: attempts.find_changed(store, definitions))
 
     def begin_attempt(
         self, start: RunStart, *, holder: str, lease_seconds: float = LEASE_SECONDS, resume_token: int | None = None
@@ -87,11 +96,11 @@ class TransactionalRegistry:
         return outcome
 
     def discard_staged(self, key: str, *, who: str, reason: str) -> RunRecord:
-        """Give up what a run has staged."""
+        """Discard what a run has staged."""
         return self._write(lambda store: decisions.discard_staged(store, key, who, reason))
 
     def release(self, project: str, period: str, *, who: str, reason: str) -> Release:
-        """Let the next attempt take a token above everything that is known."""
+        """Give the next attempt a token larger than all that are known."""
         return self._write(lambda store: decisions.release(store, project, period, who, reason))
 
     def list_publications(
@@ -107,15 +116,15 @@ class TransactionalRegistry:
     def withdraw_override(
         self, project_id: str, period: str, check: str, *, who: str, reason: str = ""
     ) -> Override | None:
-        """End the permission for a check; None when there is none."""
+        """End the override of a check; None when there is none."""
         return self._write(lambda store: decisions.withdraw_override(store, project_id, period, check, who, reason))
 
     def list_overrides(self, project_id: str, period: str | None = None) -> list[Override]:
-        """List permissions in the order in which they were given, withdrawn ones too."""
+        """List overrides in the order in which they were given, withdrawn ones too."""
         return self._read(lambda store: store.list_overrides(project_id, period))
 
     def add_approval(self, approval: Approval) -> Approval:
-        """Keep a decision on a staged run, with the registry's time unless it has one."""
+        """Record a decision on a staged run, with the registry's time unless it has one."""
         return self._write(lambda store: decisions.add_approval(store, approval))
 
     def list_approvals(self, run_id: str) -> list[Approval]:
@@ -132,17 +141,17 @@ class TransactionalRegistry:
         """List runs, the latest first."""
         return self._read(lambda store: store.list_runs(project, period, limit))
 
-    def list_last_runs(self, known: Iterable[RunRecord] = ()) -> list[RunRecord]:
+    def list_last_runs(self, known: Iterable[RunRecord] = (), *, reports: bool = True) -> list[RunRecord]:
         """List the latest run of each project and period, and the one that published last, the latest first."""
         found = {run.snapshot_sha256: run for run in known}
-        return self._read(lambda store: store.list_last_runs(found))
+        return self._read(lambda store: store.list_last_runs(found, reports))
 
     def is_published(self, project_id: str, period: str) -> bool:
-        """Tell whether a run of the project has succeeded for the period."""
+        """Return whether a run of the project has succeeded for the period."""
         return self._read(lambda store: store.is_published(project_id, period))
 
     def is_at_work(self, run: RunRecord) -> bool:
-        """Tell whether the process of a run that began holds its lease."""
+        """Return whether the process of a run that began holds its lease."""
 
         def look(store: Store) -> bool:
             lease = store.find_lease(run.project_id, run.period)
@@ -175,6 +184,20 @@ class TransactionalRegistry:
     def find_version(self, reference: str, version: int | None = None) -> DatasetVersion | None:
         """Find a version of a dataset with its slices."""
         return self._read(lambda store: slices.find_version(store, reference, version))
+
+
+class _Reading(TransactionalRegistry):
+    """A registry within a transaction that reads."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def _read(self, work: Callable[[Store], T]) -> T:
+        return work(self._store)
+
+    def _write(self, work: Callable[[Store], T]) -> T:
+        del work
+        raise TypeError("nothing is written while a registry is read")
 
 
 def _set_period_status(

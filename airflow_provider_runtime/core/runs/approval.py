@@ -1,6 +1,6 @@
 """Approval: who ran a project does not approve what it publishes.
 
-Command line, Airflow's task and the board decide through these functions; what was decided stands in the registry, for
+Command line, Airflow's task and the board decide through these functions; what was decided is kept in the registry, for
 the very attempt whose rows were looked at. Publishing asks the registry, so that nothing else can take its place.
 """
 
@@ -52,7 +52,7 @@ def approve_run(
     *,
     at: datetime | None = None,
 ) -> Approval:
-    """Keep that somebody approves what a run has staged; APPROVAL_001 when this person may not."""
+    """Record the approval of what a run has staged; APPROVAL_001 when this person may not."""
     check_approver(settings, run, person)
     if run.staged_until is None:
         message = f"run {run.run_id} is {run.status}: nothing is staged that could be approved"
@@ -63,7 +63,7 @@ def approve_run(
 def refuse_run(
     registry: Registry, run: RunRecord, person: Person, comment: str, *, at: datetime | None = None
 ) -> RunRecord:
-    """Discard what a run has staged, and keep who refused it."""
+    """Discard what a run has staged, and record who refused it."""
     discarded = registry.discard_staged(run.run_id, who=person.name, reason=comment.strip() or "no reason was given")
     _record(registry, run, person, "refused", comment, at)
     return discarded

@@ -34,7 +34,7 @@ def make_start(
     invocation: str | None = None,
     who: str = "",
 ) -> RunStart:
-    """Return what the registry is told of a run."""
+    """Return what the registry records of a run."""
     project, settings = snapshot.project, snapshot.plan.settings
     return RunStart(
         snapshot_sha256=snapshot.sha256,

@@ -9,9 +9,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from airflow_provider_runtime.core.errors import RuntimeProviderError
 from airflow_provider_runtime.core.tables.addresses import PropertyReader
 from spark_jobs.contract.hidden_folder import LockMark
+from spark_jobs.contract.operations import Destination
 from spark_jobs.contract.options import get_option
 from spark_jobs.contract.own_tables import EVERY, LEDGER, name_lock
-from spark_jobs.contract.plan import Destination
 
 SCHEME = "jdbc:postgresql:"
 CONNECT_SECONDS = 10
@@ -48,7 +48,7 @@ def mark_table(
             ).format(sql.Identifier(schema, LEDGER))
             connection.execute(insert, [table, EVERY, name_lock(calendar, period), mark.encode().decode()])
     except (psycopg.Error, RuntimeProviderError, ValueError):
-        # No such table any more, nobody there, or nobody who may.
+        # The table is gone, the server is down, or access is refused.
         return False
     return True
 

@@ -11,11 +11,17 @@ from spark_jobs.contract.snapshot import Snapshot
 
 
 def find_earlier_report(registry: Registry, snapshot: Snapshot) -> Report | None:
-    """Return the report of the last publication of this very snapshot; None when it was never published."""
+    """Return what this very snapshot has staged and waits for a decision, else its last publication; None without both.
+
+    Who looks at staged rows must learn when they are staged again and differ.
+    """
+    run = registry.find_run(snapshot.sha256)
     publications = registry.list_publications(snapshot.project.id, snapshot.period.identifier)
-    found = next((found for found in publications if found.snapshot_sha256 == snapshot.sha256), None)
+    found = next((found.report for found in publications if found.snapshot_sha256 == snapshot.sha256), None)
+    if run is not None and run.staged_until is not None and run.report is not None:
+        found = run.report
     try:
-        return None if found is None else read_document(Report, dict(found.report))
+        return None if found is None else read_document(Report, dict(found))
     except DocumentError:
         # An older version of the package wrote it.
         return None

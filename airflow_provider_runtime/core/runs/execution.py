@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from airflow_provider_runtime.core.errors import RuntimeProviderError
+from airflow_provider_runtime.core.errors import LeaseError, RuntimeProviderError
 from airflow_provider_runtime.core.registry.leases import describe_holder
 from airflow_provider_runtime.core.registry.ports import KEEP_SECONDS, Attempt, Registration, Registry
 from airflow_provider_runtime.core.runs.begin import begin_attempt, make_start
@@ -144,7 +144,7 @@ class Execution:
 
     def _note_bases(self) -> None:
         try:
-            self._get_tables().note_bases()
+            self._get_tables().note_bases(self.attempt)
         except RuntimeProviderError as error:
             self._record_failure(error)
             raise
@@ -153,14 +153,23 @@ class Execution:
         self._tables = self._tables or TableCommits(self.snapshot, self.read_properties)
         return self._tables
 
+    def _note_newest(self) -> None:
+        """Keep which attempt stands in a table's way, so that a release lets the next one pass."""
+        newest = self._get_tables().find_newest_token()
+        if newest is not None and newest > self.attempt.token:
+            report = self.report or Report(self.snapshot.sha256, self.attempt.token, "failed")
+            self.report = replace(report, newest_token=max(newest, report.newest_token or 0))
+
     def _lose(self, error: RuntimeProviderError, job: Job) -> None:
         self.lost = error
         job.stop()
 
     def _record_failure(self, failure: BaseException) -> None:
-        told = self.report.error if self.report is not None and self.lost is None else None
+        reported = self.report.error if self.report is not None and self.lost is None else None
+        if isinstance(failure, LeaseError) and self.lost is None:
+            self._note_newest()
         try:
-            fail_attempt(self.registry, self.attempt, told or failure, self.report)
+            fail_attempt(self.registry, self.attempt, reported or failure, self.report)
         except RuntimeProviderError as unrecorded:
             # What stopped the run matters more; the lease expires by itself.
             _log.warning("the failure could not be recorded: %s", unrecorded)

@@ -18,7 +18,7 @@ def finish_attempt(
     """Register what the job has written; the report must be one of this snapshot and this attempt."""
     check_report(report, attempt)
     if not report.succeeded:
-        raise SnapshotError(Problem("SNAPSHOT_001", "the report does not tell of a success"))
+        raise SnapshotError(Problem("SNAPSHOT_001", "the report is not of a run that succeeded"))
     return registry.finish_attempt(attempt, list_slice_writes(snapshot, report), report.to_dict())
 
 
@@ -32,5 +32,5 @@ def fail_attempt(
     registry: Registry, attempt: Attempt, error: ErrorReport | BaseException, report: Report | None = None
 ) -> bool:
     """Record why the attempt failed and give its lease back; False when it was no longer the current one."""
-    told = error if isinstance(error, ErrorReport) else describe_error(error)
-    return registry.fail_attempt(attempt, asdict(told), None if report is None else report.to_dict())
+    reported = error if isinstance(error, ErrorReport) else describe_error(error)
+    return registry.fail_attempt(attempt, asdict(reported), None if report is None else report.to_dict())

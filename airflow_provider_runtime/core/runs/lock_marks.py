@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,10 +11,12 @@ from airflow_provider_runtime.core.errors import RuntimeProviderError
 from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
 from airflow_provider_runtime.core.registry.ports import Registry
 from airflow_provider_runtime.core.runs.database_marks import mark_table
-from airflow_provider_runtime.core.tables.addresses import PropertyReader, read_env_properties
+from airflow_provider_runtime.core.tables import open_table
+from airflow_provider_runtime.core.tables.addresses import PropertyReader, make_address, read_env_properties
 from spark_jobs.contract.addresses import find_local_path
 from spark_jobs.contract.hidden_folder import LockMark, get_lock_uri
-from spark_jobs.contract.plan import Destination
+from spark_jobs.contract.operations import Destination
+from spark_jobs.contract.own_tables import name_lock
 from spark_jobs.contract.snapshot import Snapshot
 
 
@@ -58,7 +61,9 @@ def _mark(
 ) -> bool:
     if destination.kind == "jdbc":
         return mark_table(destination, calendar, period, mark, read_properties)
-    if destination.kind != "files":
+    if destination.kind == "table":
+        with suppress(RuntimeProviderError):
+            return open_table(make_address(destination, read_properties)).leave_lock(name_lock(calendar, period), mark)
         return False
     place = find_local_path(get_lock_uri(destination.uri, calendar, period))
     if place is None:

@@ -1,4 +1,4 @@
-"""The run whose rows somebody asks about: what is published for a period, or a run that is named."""
+"""The run whose rows are asked about: what is published for a period, or a run that is named."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class FoundRun:
     """The publication that readers see instead."""
 
 
-def find_told_run(registry: Registry, project: str, period: str, run_id: str | None = None) -> FoundRun:
+def find_reported_run(registry: Registry, project: str, period: str, run_id: str | None = None) -> FoundRun:
     """Return the run that is published for a period, or the one with this id; PLAN_001 when there is none."""
     publications = registry.list_publications(project, period)
     if run_id is None:

@@ -27,7 +27,7 @@ def read_report(content: bytes) -> Report:
 
 
 def check_report(report: Report, attempt: Attempt) -> None:
-    """Raise SNAPSHOT_001 unless the report is one of this attempt's snapshot and does not tell of a failure."""
+    """Raise SNAPSHOT_001 unless the report is one of this attempt's snapshot and reports no failure."""
     if not report.is_of(attempt.snapshot_sha256, attempt.token):
         raise SnapshotError(
             Problem(
@@ -37,17 +37,17 @@ def check_report(report: Report, attempt: Attempt) -> None:
             )
         )
     if report.failed:
-        raise SnapshotError(Problem("SNAPSHOT_001", "the report does not tell of a success"))
+        raise SnapshotError(Problem("SNAPSHOT_001", "the report is not of a run that succeeded"))
 
 
 def make_job_error(report: Report, project: str | None = None) -> RuntimeProviderError:
-    """Return the error that a report tells of, with all its problems and their places in the YAML."""
+    """Return the error in a report, with all its problems and their places in the YAML."""
     problems = [error.to_problem(project) for error in report.errors or (report.error or ErrorReport(),)]
     return get_error_class(problems[0].code)(problems)
 
 
 def describe_error(error: BaseException) -> ErrorReport:
-    """Return an exception as reports tell it."""
+    """Return an exception as a report describes it."""
     if isinstance(error, RuntimeProviderError):
         return ErrorReport.from_problem(error.problems[0])
     # The text of a foreign exception may hold anything, a secret too: its kind must do.

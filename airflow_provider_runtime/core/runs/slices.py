@@ -14,7 +14,7 @@ _SLICE_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def list_slice_writes(snapshot: Snapshot, report: Report) -> list[SliceWrite]:
-    """Return the slices that a report tells of, with the schema that the snapshot planned for them."""
+    """Return the slices in a report, with the schema that the snapshot planned for them."""
     planned = {output.seq: output.slice for output in snapshot.plan.outputs}
     period, writes = snapshot.period.identifier, []
     for output in report.outputs:
@@ -22,7 +22,7 @@ def list_slice_writes(snapshot: Snapshot, report: Report) -> list[SliceWrite]:
             continue
         target = planned.get(output.seq)
         if target is None or not target.definition:
-            message = f"the report tells of a slice of output {output.seq}, the snapshot does not"
+            message = f"the report names a slice of output {output.seq}, which the snapshot does not have"
             raise SnapshotError(Problem("SNAPSHOT_001", message))
         _check_slice_address(output.slice.uri, f"{target.uri_prefix.rstrip('/')}/{period}/")
         writes.append(
@@ -44,5 +44,5 @@ def _check_slice_address(uri: str, folder: str) -> None:
     """Refuse a slice that is not directly in its period's folder: other projects read what is registered."""
     if not uri.startswith(folder) or not _SLICE_NAME.fullmatch(uri.removeprefix(folder)):
         shown = hide_control_characters(uri[:200])
-        message = f"the report tells of a slice at {shown}, which is not directly below {folder}"
+        message = f"the report names a slice at {shown}, which is not directly below {folder}"
         raise SnapshotError(Problem("SNAPSHOT_001", message, "see who can write reports; nothing was registered"))

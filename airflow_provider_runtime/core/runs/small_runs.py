@@ -1,4 +1,4 @@
-"""Runs that read so little that Java had better not optimise their code."""
+"""Runs that read so little that Java should spend no time on optimising their code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SMALL_BYTES = 4 << 20
 
 
 def is_small_run(snapshot: Snapshot, times: int = 1) -> bool:
-    """Tell whether so many runs like this one read few bytes; False where some are not files of this machine."""
+    """Return whether so many runs like this one read few bytes; False where some are not files of this machine."""
     local = Fingerprints(lambda _: None)
     total = 0
     for table in snapshot.plan.tables.values():

@@ -12,7 +12,7 @@ from spark_jobs.contract.report import UNCOMMITTED, Report
 
 
 def remove_staged_files(run: RunRecord) -> None:
-    """Remove what a run has staged here; what stands elsewhere goes with the next run of the period."""
+    """Remove what a run has staged here; what is elsewhere goes with the next run of the period."""
     try:
         report = read_document(Report, run.report)
     except DocumentError:

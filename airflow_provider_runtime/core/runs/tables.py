@@ -15,6 +15,7 @@ from airflow_provider_runtime.core.tables import (
     CommitRequest,
     RowFilter,
     TableColumn,
+    TableState,
     VersionedTable,
     open_table,
 )
@@ -22,9 +23,11 @@ from airflow_provider_runtime.core.tables.addresses import PropertyReader, make_
 from airflow_provider_runtime.core.tables.committing import PERIOD_COLUMN
 from airflow_provider_runtime.core.tables.locations import locate_files
 from airflow_provider_runtime.core.tables.notes import is_attempt_folder
-from spark_jobs.contract.plan import Location, OutputOperation
+from spark_jobs.contract.operations import OutputOperation
+from spark_jobs.contract.own_tables import name_lock
 from spark_jobs.contract.report import OutputReport, Report, TableReport
 from spark_jobs.contract.snapshot import Snapshot
+from spark_jobs.contract.tables import Location
 
 _FILE = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9._=-]*/)*[A-Za-z0-9-][A-Za-z0-9._-]*")
 
@@ -35,18 +38,18 @@ class TableCommits:
 
     snapshot: Snapshot
     read_properties: PropertyReader | None = None
-    _bases: dict[int, str | None] = field(default_factory=dict)
+    _bases: dict[int, TableState] = field(default_factory=dict)
 
-    def note_bases(self) -> None:
-        """Remember at which versions the tables stand now: what others commit to the same rows from now on is met."""
+    def note_bases(self, attempt: Attempt) -> None:
+        """Remember the versions of the tables now: a later commit by others to the same rows is a conflict."""
         for output in self._outputs.values():
             with_place = _Placed(self.snapshot, output)
             with with_place:
                 table = self._open(output)
-                self._bases[output.seq] = table.find_version()
-                if not output.destination.shared:
-                    periods = self.snapshot.replaced_periods if output.write_mode == "replace_period" else ()
-                    table.check_writers(self._make_note(output, periods=periods))
+                self._bases[output.seq] = table.find_state()
+                periods = self.snapshot.replaced_periods if output.write_mode == "replace_period" else ()
+                note = self._make_note(output, token=attempt.token, periods=periods)
+                table.check_rows(note, self._locks, is_shared=output.destination.shared)
 
     def show_published(self) -> Snapshot:
         """Return the snapshot with what readers see of the rows that its outputs replace.
@@ -65,7 +68,7 @@ class TableCommits:
             if version is not None:
                 with suppress(DataError):
                     self._open(output).find_pin(version)
-                    self._bases[output.seq] = version
+                    self._bases[output.seq] = TableState(version)
         return self.show_published()
 
     def commit(self, report: Report, attempt: Attempt) -> Report:
@@ -73,10 +76,18 @@ class TableCommits:
         outputs = tuple(self._commit_output(output, attempt) for output in report.outputs)
         return replace(report, outputs=outputs)
 
+    def find_newest_token(self) -> int | None:
+        """Return the largest token with which the run has committed to any of its tables, as far as they answer."""
+        found = [0]
+        for output in self._outputs.values():
+            with suppress(RuntimeProviderError):
+                found.append(self._open(output).find_newest_token(self._make_note(output)))
+        return max(found) or None
+
     def note_in(self, report: Report) -> Report:
         """Write the versions at which the tables stood into the report of rows that wait for a decision."""
         outputs = tuple(
-            replace(found, table=replace(found.table, base=self._bases[found.seq], has_base=True))
+            replace(found, table=_note_base(found.table, self._bases[found.seq]))
             if found.table is not None and not found.table.has_base and found.seq in self._bases
             else found
             for found in report.outputs
@@ -87,16 +98,23 @@ class TableCommits:
     def _outputs(self) -> dict[int, OutputOperation]:
         return {output.seq: output for output in self.snapshot.plan.outputs if output.destination.kind == "table"}
 
+    @property
+    def _locks(self) -> tuple[str, ...]:
+        """Names of the locks of the run's period, and of those that it lies in."""
+        settings = self.snapshot.plan.settings
+        periods = (self.snapshot.period.identifier, *settings.enclosing_periods)
+        return tuple(name_lock(settings.calendar, period) for period in periods)
+
     def _show(self, output: OutputOperation) -> OutputOperation:
         with _Placed(self.snapshot, output):
             table, seq = self._open(output), output.seq
-            is_missing = seq in self._bases and self._bases[seq] is None
+            is_missing = seq in self._bases and self._bases[seq].version is None
             found = () if is_missing else tuple(self._locate(table, output))
         return replace(output, destination=replace(output.destination, published=found))
 
     def _locate(self, table: VersionedTable, output: OutputOperation) -> Iterator[Location]:
         by_period = output.write_mode == "replace_period"
-        version = self._bases.get(output.seq)
+        version = self._bases.get(output.seq, TableState()).version
         for period in self.snapshot.replaced_periods if by_period else (None,):
             pinned = table.find_pin(version, RowFilter(PERIOD_COLUMN, period) if by_period else None)
             if pinned is None:
@@ -117,7 +135,7 @@ class TableCommits:
     def _get_output(self, found: OutputReport) -> OutputOperation:
         output = self._outputs.get(found.seq)
         if output is None:
-            message = f"the report tells of a table of output {found.seq}, the snapshot does not"
+            message = f"the report names a table of output {found.seq}, which the snapshot does not have"
             raise SnapshotError(Problem("SNAPSHOT_001", message))
         return output
 
@@ -129,14 +147,18 @@ class TableCommits:
         note = self._make_note(
             output, token=attempt.token, folder=written.folder, periods=written.periods, content=written.content
         )
+        if not written.has_base and output.seq in self._bases:
+            written = _note_base(written, self._bases[output.seq])
         return CommitRequest(
             note,
             tuple(TableColumn(column.name, column.type) for column in output.columns),
             written.files,
             output.destination.uri,
-            base=written.base if written.has_base else self._bases.get(output.seq),
-            has_base=written.has_base or output.seq in self._bases,
+            base=written.base,
+            table_id=written.table_id,
+            has_base=written.has_base,
             is_shared=output.destination.shared,
+            locks=self._locks,
         )
 
     def _make_note(self, output: OutputOperation, *, token: int = 0, **written: Any) -> CommitNote:
@@ -153,6 +175,10 @@ def _add_missing(location: Location, output: OutputOperation) -> Location:
     return replace(location, schema=(*location.schema, *missing), names=names)
 
 
+def _note_base(written: TableReport, base: TableState) -> TableReport:
+    return replace(written, base=base.version, table_id=base.table_id, has_base=True)
+
+
 def _check_written(written: TableReport, attempt: Attempt, output: OutputOperation) -> None:
     """Refuse what is not this attempt's: a table would refer to files of somebody else."""
     name = written.folder.rpartition("/")[2]
@@ -164,7 +190,7 @@ def _check_written(written: TableReport, attempt: Attempt, output: OutputOperati
         or not all(map(_FILE.fullmatch, written.files))
         or is_by_period != bool(written.periods)
     ):
-        message = f"the report tells of files of output {output.seq} that its attempt has not written"
+        message = f"the report names files of output {output.seq} that its attempt has not written"
         raise SnapshotError(Problem("SNAPSHOT_001", message, "see who can write reports; nothing was committed"))
 
 

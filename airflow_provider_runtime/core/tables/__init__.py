@@ -13,6 +13,7 @@ from airflow_provider_runtime.core.tables.ports import (
     TableAddress,
     TableColumn,
     TableFile,
+    TableState,
     VersionedTable,
 )
 
@@ -26,6 +27,7 @@ __all__ = [
     "TableAddress",
     "TableColumn",
     "TableFile",
+    "TableState",
     "VersionedTable",
     "open_table",
 ]

@@ -11,7 +11,8 @@ from urllib.parse import quote
 from airflow_provider_runtime.core.errors import DefinitionError, Problem
 from airflow_provider_runtime.core.tables.ports import TableAddress
 from spark_jobs.contract.addresses import has_scheme
-from spark_jobs.contract.plan import Destination, Location
+from spark_jobs.contract.operations import Destination
+from spark_jobs.contract.tables import Location
 
 PropertyReader = Callable[[str], Mapping[str, str]]
 """Returns what a credential_ref stands for: user, password and further properties."""
@@ -33,7 +34,7 @@ def read_env_properties(reference: str) -> dict[str, str]:
     try:
         found = json.loads(text)
     except ValueError:
-        message = f"the variable of '{reference}' begins like a JSON object and is none"
+        message = f"the variable of '{reference}' begins like a JSON object and is not one"
         hint = 'write {"user": "…", "password": "…"} or the password alone'
         raise DefinitionError(Problem("CATALOG_004", message, hint)) from None
     return {name: str(value) for name, value in found.items() if value is not None}

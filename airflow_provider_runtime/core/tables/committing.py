@@ -13,20 +13,23 @@ from __future__ import annotations
 import contextlib
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from airflow_provider_runtime.core.errors import RuntimeProviderError
 from airflow_provider_runtime.core.tables.notes import CommitNote
-from airflow_provider_runtime.core.tables.ports import TableAddress, TableColumn
+from airflow_provider_runtime.core.tables.ports import TableAddress, TableColumn, TableState
 from spark_jobs.contract.codes import Code
+from spark_jobs.contract.hidden_folder import LockMark
+from spark_jobs.contract.replaced import explain_replaced
 
 if TYPE_CHECKING:
     from airflow_provider_runtime.core.tables.folders import AttemptFolder
 
 PERIOD_COLUMN = "_period"
+LOCK_PREFIX = "airflow-provider-runtime."
 COMMIT_TRIES = 30
 LOST_ANSWERS = 3
 FIRST_PAUSE_SECONDS = 0.05
@@ -46,15 +49,19 @@ class CommitRequest:
     """The folder below which the job has written, as the plan has it; the table's own if left out."""
     base: str | None = None
     """The version that the table had when the attempt began; None when it was not there."""
+    table_id: str | None = None
+    """The id of the table that had it."""
     has_base: bool = False
     """Whether `base` is known: else the version at which the commit first looks at the table counts."""
     is_shared: bool = False
     """Whether rows that another project has committed may be replaced."""
+    locks: tuple[str, ...] = ()
+    """Names of the locks of its period, and of those that it lies in."""
 
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What became of a commit."""
+    """The outcome of a commit."""
 
     version: str
     note: CommitNote
@@ -79,11 +86,19 @@ class Change:
 
 
 class Head(Protocol):
-    """A table as it stands at one version."""
+    """A table as it is at one version."""
 
     @property
     def version(self) -> str | None:
         """The version; None when there is no table, or nothing was written to it."""
+
+    @property
+    def table_id(self) -> str | None:
+        """The table's id, which changes when it is dropped and recreated; None when there is no table."""
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """The table's own properties."""
 
     def find_newest_token(self, note: CommitNote) -> int:
         """Return the largest token that the run of this note has committed with; 0 when there is none."""
@@ -92,10 +107,10 @@ class Head(Protocol):
         """Return the commits that led here, the newest first, as far back as the table knows them."""
 
     def find_changes_since(self, base: str | None) -> Sequence[Change] | None:
-        """Return the commits after a version, the newest first; None when the table's history does not tell."""
+        """Return the commits after a version, the newest first; None when the history does not reach that far."""
 
     def replaces_rows(self, change: Change, periods: tuple[str, ...]) -> bool:
-        """Say whether a commit without a note added or removed rows of these periods (none: any rows)."""
+        """Return whether a commit without a note added or removed rows of these periods (none: any rows)."""
 
 
 HeadT = TypeVar("HeadT", bound=Head)
@@ -107,7 +122,7 @@ class Committer(Protocol[HeadT]):
     address: TableAddress
 
     def read_head(self) -> HeadT:
-        """Return the table as it stands now."""
+        """Return the table as it is now."""
 
     def explained(self) -> AbstractContextManager[None]:
         """Turn the library's failures into errors of this package."""
@@ -117,6 +132,9 @@ class Committer(Protocol[HeadT]):
 
     def commit_on(self, head: HeadT, request: CommitRequest) -> str:
         """Commit on this head and return the new version."""
+
+    def set_property(self, head: HeadT, name: str, value: str) -> None:
+        """Change a property of a table that is there."""
 
 
 class _Commit(Generic[HeadT]):
@@ -130,11 +148,9 @@ class _Commit(Generic[HeadT]):
         """Whether a commit may have happened."""
 
     def run(self) -> Committed:
-        """Return what became of it."""
+        """Return the outcome."""
         for number in range(COMMIT_TRIES):
-            if number:
-                pause = min(FIRST_PAUSE_SECONDS * 1.5**number, LONGEST_PAUSE_SECONDS)
-                time.sleep(pause * random.uniform(0.5, 1))
+            _pause(number)
             with self._committer.explained():
                 committed = self._try_once()
             if committed is not None:
@@ -148,9 +164,10 @@ class _Commit(Generic[HeadT]):
         if not self._request.has_base:
             self._request = replace(self._request, base=head.version, has_base=True)
         request = self._request
-        self._refuse_newer(head)
+        refuse_newer(head, self._committer.address, request.note)
         if (found := _find_publication(head, request.note)) is not None:
             return found
+        refuse_locked(head, self._committer.address, request.note.period, request.locks)
         if not request.is_shared:
             refuse_other_writers(head, self._committer.address, request.note)
         self._refuse_conflict(head, request)
@@ -168,16 +185,13 @@ class _Commit(Generic[HeadT]):
             raise
         return None
 
-    def _refuse_newer(self, head: HeadT) -> None:
-        token, newest = self._request.note.token, head.find_newest_token(self._request.note)
-        if newest > token:
-            message = f"attempt {token} was replaced by a newer one {newest} and publishes nothing"
-            raise self._error("RUN_002", message)
-
     def _refuse_conflict(self, head: HeadT, request: CommitRequest) -> None:
         note = request.note
         changes = head.find_changes_since(request.base)
         hint = "run it again: it will begin with the table as it is now"
+        if request.table_id is not None and head.table_id != request.table_id:
+            message = "it is not the table at which the run began: that one was dropped since"
+            raise self._error("RUN_002", message, hint)
         if changes is None:
             message = f"its history since version {request.base} is gone, which was current when the run began"
             raise self._error("RUN_002", message, hint)
@@ -198,7 +212,7 @@ class _Commit(Generic[HeadT]):
 def commit_files(committer: Committer[HeadT], request: CommitRequest) -> Committed:
     """Commit once; a commit by somebody else in between is tried again when it is about other rows.
 
-    What is not committed is removed, unless nobody can tell.
+    What is not committed is removed, unless it is unknown whether it was committed.
     """
     with committer.explained():
         folder = committer.open_folder(request)
@@ -216,6 +230,80 @@ def commit_files(committer: Committer[HeadT], request: CommitRequest) -> Committ
             folder.remove()
         folder.remove_older()
     return committed
+
+
+def _pause(number: int) -> None:
+    """Wait before another try, a while longer each time."""
+    if number:
+        pause = min(FIRST_PAUSE_SECONDS * 1.5**number, LONGEST_PAUSE_SECONDS)
+        time.sleep(pause * random.uniform(0.5, 1))
+
+
+class CommittedTable(Committer[HeadT]):
+    """What tables of all formats have in common."""
+
+    def __init__(self, address: TableAddress) -> None:
+        self.address = address
+
+    def find_version(self) -> str | None:
+        """Return the current version."""
+        with self.explained():
+            return self.read_head().version
+
+    def find_state(self) -> TableState:
+        """Return the current version and the table's id."""
+        with self.explained():
+            head = self.read_head()
+            return TableState(head.version, head.table_id)
+
+    def check_rows(self, note: CommitNote, locks: tuple[str, ...] = (), *, is_shared: bool = False) -> None:
+        """Raise PERIOD_002 for rows of a locked period, OUTPUT_002 for those of another project unless they share."""
+        with self.explained():
+            head = self.read_head()
+            refuse_newer(head, self.address, note)
+            refuse_locked(head, self.address, note.period, locks)
+            if not is_shared:
+                refuse_other_writers(head, self.address, note)
+
+    def find_newest_token(self, note: CommitNote) -> int:
+        """Return the largest token that the run of this note has committed with; 0 when there is none."""
+        with self.explained():
+            return self.read_head().find_newest_token(note)
+
+    def leave_lock(self, lock: str, mark: LockMark) -> bool:
+        """Keep the mark of a lock among the table's properties."""
+        for number in range(COMMIT_TRIES):
+            _pause(number)
+            with self.explained(), contextlib.suppress(HeadMovedError):
+                head = self.read_head()
+                if head.table_id is None:
+                    return False
+                self.set_property(head, LOCK_PREFIX + lock, mark.encode().decode())
+                return True
+        return False
+
+    def commit(self, request: CommitRequest) -> Committed:
+        """Replace rows in one version."""
+        return commit_files(self, request)
+
+
+def refuse_newer(head: Head, address: TableAddress, note: CommitNote) -> None:
+    """Raise RUN_002 when a newer attempt of the run has committed."""
+    newest = head.find_newest_token(note)
+    if newest > note.token:
+        raise address.make_error("RUN_002", *explain_replaced(note.token, newest))
+
+
+def refuse_locked(head: Head, address: TableAddress, period: str, locks: Iterable[str]) -> None:
+    """Raise PERIOD_002 when a lock has left its mark for a period, or for one that it lies in."""
+    settings = head.settings
+    for lock in locks:
+        if LOCK_PREFIX + lock in settings:
+            mark, locked = LockMark.decode(settings[LOCK_PREFIX + lock].encode()), lock.rpartition("/")[2]
+            inside = "" if locked == period else f" is part of {locked}, which"
+            message = f"period {period}{inside} was locked by {mark.who}: {mark.reason}"
+            hint = f"the lock left its mark with the table{f' on {mark.at}' if mark.at else ''}: it is final"
+            raise address.make_error("PERIOD_002", message, hint)
 
 
 def refuse_other_writers(head: Head, address: TableAddress, note: CommitNote) -> None:
@@ -255,7 +343,7 @@ def _find_publication(head: Head, note: CommitNote) -> Committed | None:
 
 
 def _replaces(head: Head, change: Change, periods: tuple[str, ...]) -> bool:
-    """Say whether a commit has replaced rows of these periods (none: any rows)."""
+    """Return whether a commit has replaced rows of these periods (none: any rows)."""
     return change.note.touches(periods) if change.note else head.replaces_rows(change, periods)
 
 

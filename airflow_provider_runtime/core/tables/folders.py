@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shutil
 from dataclasses import dataclass
+from pathlib import Path
 
 from pyarrow import fs
 
@@ -34,7 +36,7 @@ class AttemptFolder:
         return f"{self.location}/{self.folder}" if self.location else self.folder
 
     def claim(self) -> None:
-        """From now on a table may refer to these files: whoever clears up leaves them alone."""
+        """Mark the files as ones that a table may refer to from now on: no clean-up removes them."""
         with contextlib.suppress(FileNotFoundError):
             self.files.delete_file(f"{self.path}/{UNCOMMITTED}")
 
@@ -61,12 +63,34 @@ class AttemptFolder:
 
 def _delete(files: fs.FileSystem, path: str) -> None:
     """Remove a folder, the mark last: what is left of it can still be removed later."""
+    if (local := _find_local(files, path)) is not None:
+        _delete_local(local)
+        return
     inside = files.get_file_info(fs.FileSelector(path, recursive=True, allow_not_found=True))
     for entry in sorted(inside, key=lambda entry: entry.base_name == UNCOMMITTED):
         if entry.type == fs.FileType.File:
             files.delete_file(entry.path)
     with contextlib.suppress(OSError):
         files.delete_dir(path)
+
+
+def _find_local(files: fs.FileSystem, path: str) -> Path | None:
+    """Return the path of a folder on this machine, None for one of another store."""
+    if isinstance(files, fs.SubTreeFileSystem):
+        return _find_local(files.base_fs, f"{files.base_path.rstrip('/')}/{path}")
+    return Path(path) if isinstance(files, fs.LocalFileSystem) else None
+
+
+def _delete_local(folder: Path) -> None:
+    """Remove a folder of this machine; what a symbolic link leads to belongs to somebody else."""
+    if folder.is_symlink() or folder.parent.is_symlink():
+        return
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name == UNCOMMITTED):
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+    folder.rmdir()
 
 
 def _read_token(name: str) -> int:

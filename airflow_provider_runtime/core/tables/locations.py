@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from airflow_provider_runtime.core.tables.addresses import to_job_uri
 from airflow_provider_runtime.core.tables.ports import FileGroup, PinnedTable
-from spark_jobs.contract.plan import Column, Location
+from spark_jobs.contract.tables import Column, Location
 
 
 def locate_files(place: Location, pinned: PinnedTable) -> tuple[Location, ...]:

@@ -11,7 +11,7 @@ _FOLDER = re.compile(r"runtime-[0-9a-f]{16}/\d{1,20}-[A-Za-z0-9-]+")
 
 
 def is_attempt_folder(folder: str) -> bool:
-    """Say whether this is how a job names the folder of an attempt below a table's location for files."""
+    """Return whether this is how a job names the folder of an attempt below a table's location for files."""
     return _FOLDER.fullmatch(folder) is not None
 
 
@@ -42,11 +42,11 @@ class CommitNote:
         return not self.periods
 
     def touches(self, periods: tuple[str, ...]) -> bool:
-        """Say whether rows of these periods (none: any rows) were replaced."""
+        """Return whether rows of these periods (none: any rows) were replaced."""
         return self.replaces_all or not periods or not set(self.periods).isdisjoint(periods)
 
     def is_same_publication(self, other: CommitNote) -> bool:
-        """Say whether another note is of the same output: of the very same files, or provably of the same rows."""
+        """Return whether another note is of the same output: of the very same files, or provably of the same rows."""
         same_output = (self.run_key, self.snapshot_sha256, self.output_seq, self.replaces_all) == (
             other.run_key,
             other.snapshot_sha256,

@@ -14,6 +14,7 @@ from spark_jobs.contract.codes import Code
 if TYPE_CHECKING:
     from airflow_provider_runtime.core.tables.committing import CommitRequest, Committed
     from airflow_provider_runtime.core.tables.notes import CommitNote
+    from spark_jobs.contract.hidden_folder import LockMark
 
 Format = Literal["iceberg", "delta"]
 
@@ -35,6 +36,10 @@ class TableAddress:
     def make_error(self, code: Code, message: str, hint: str | None = None) -> RuntimeProviderError:
         """Return an error about this table."""
         return get_error_class(code)(Problem(code, f"table {self.display}: {message}", hint))
+
+    def make_damage_error(self, what: str) -> RuntimeProviderError:
+        """Return the error of metadata that are not what the format says."""
+        return self.make_error("DATA_001", f"{what} is damaged", "restore it from a backup; no retry helps")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,7 @@ class FileGroup:
     names: Mapping[str, str | None] = field(default_factory=dict)
     """Columns that have another name in these files, or (None) are not in them."""
     constants: Mapping[str, str | None] = field(default_factory=dict)
-    """Columns whose value is the same in all rows and stands beside the files, as text or NULL."""
+    """Columns whose value is the same in all rows and is kept beside the files, as text or NULL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,16 @@ class PinnedTable:
 
 
 @dataclass(frozen=True, slots=True)
+class TableState:
+    """The state of a table."""
+
+    version: str | None = None
+    """Snapshot id or version; None when there is no table, or nothing was written to it."""
+    table_id: str | None = None
+    """Distinguishes a table from one that was made later under its name."""
+
+
+@dataclass(frozen=True, slots=True)
 class RowFilter:
     """Which rows are wanted: files that cannot hold any are left out, others may hold further rows."""
 
@@ -104,6 +119,9 @@ class VersionedTable(Protocol):
     def find_version(self) -> str | None:
         """Return the current snapshot id or version; None when there is no table, or nothing in it."""
 
+    def find_state(self) -> TableState:
+        """Return the current version, and which table has it."""
+
     def find_pin(self, version: str | None = None, rows: RowFilter | None = None) -> PinnedTable | None:
         """Return the files of a version, by default the current one; None when there is no table."""
 
@@ -113,8 +131,17 @@ class VersionedTable(Protocol):
     def check_output(self, columns: tuple[TableColumn, ...], *, by_period: bool) -> None:
         """Raise OUTPUT_002 for what the table has against an output with these columns."""
 
-    def check_writers(self, note: CommitNote) -> None:
-        """Raise OUTPUT_002 when rows that an output would replace are those of another project."""
+    def check_rows(self, note: CommitNote, locks: tuple[str, ...] = (), *, is_shared: bool = False) -> None:
+        """Raise what forbids an attempt to replace rows.
+
+        RUN_002 for a newer attempt, PERIOD_002 for a locked period, OUTPUT_002 for rows that others do not share.
+        """
+
+    def find_newest_token(self, note: CommitNote) -> int:
+        """Return the largest token that the run of this note has committed with; 0 when there is none."""
+
+    def leave_lock(self, lock: str, mark: LockMark) -> bool:
+        """Keep the mark of a lock with the table; say whether there is a table."""
 
     def commit(self, request: CommitRequest) -> Committed:
-        """Let an attempt's files take the place of the rows that they replace, in one step."""
+        """Replace rows by an attempt's files, in one step."""

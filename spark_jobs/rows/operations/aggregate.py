@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from spark_jobs.contract.plan import Expression
+    from spark_jobs.contract.operations import Expression
 
 
 def group_rows(frame: DataFrame, group_by: Sequence[str], aggregations: Sequence[Expression]) -> DataFrame:

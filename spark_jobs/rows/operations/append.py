@@ -15,7 +15,7 @@ from spark_jobs.rows.row_ids import POSITION, hash_keys
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from spark_jobs.contract.plan import AppendOperation, Expand
+    from spark_jobs.contract.operations import AppendOperation, Expand
     from spark_jobs.rows.joins import TouchedRows
 
 

@@ -10,7 +10,7 @@ from spark_jobs.rows.operations.distinct import drop_repeated
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from spark_jobs.contract.plan import OutputOperation
+    from spark_jobs.contract.operations import OutputOperation
 
 
 def select_output(frame: DataFrame, operation: OutputOperation) -> DataFrame:

@@ -9,7 +9,7 @@ from spark_jobs.contract.sql import TOUCHED_COLUMN, WORKING, quote_name
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from spark_jobs.contract.plan import UpdateOperation
+    from spark_jobs.contract.operations import UpdateOperation
     from spark_jobs.rows.flags import Flags
     from spark_jobs.rows.joins import TouchedRows
     from spark_jobs.rows.working import Part

@@ -10,7 +10,7 @@ import pytest
 from airflow.api_fastapi.core_api.security import get_user
 from fastapi.testclient import TestClient
 
-from airflow_provider_runtime.board import access, projects
+from airflow_provider_runtime.board import access, evidence, matrix, projects
 from airflow_provider_runtime.board.app import make_app
 from airflow_provider_runtime.board.dags import ProjectDag
 from airflow_provider_runtime.core.model.period import GREGORIAN
@@ -25,6 +25,7 @@ class Rights:
 
     readable: set[str] = field(default_factory=lambda: {"fx-close", "budget-review"})
     editable: set[str] = field(default_factory=lambda: {"fx-close", "budget-review"})
+    paused: set[str] = field(default_factory=set)
 
     def get_authorized_dag_ids(self, *, user: Any, method: str) -> set[str]:
         return self.readable if method == "GET" else self.editable
@@ -52,6 +53,8 @@ def rights(home: Path, monkeypatch: pytest.MonkeyPatch) -> Rights:
         for name in DAGS
     ]
     monkeypatch.setattr(access, "get_auth_manager", lambda: made)
+    for module in (evidence, matrix):
+        monkeypatch.setattr(module, "list_paused", made.paused.intersection)
     monkeypatch.setattr(projects, "list_project_dags", lambda ids: [dag for dag in dags if dag.dag_id in ids])
     return made
 

@@ -1,7 +1,9 @@
-"""The matrix: all that runs is on it or stands beside it with a reason."""
+"""The matrix: all that runs is on it, or listed beside it with a reason."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +66,25 @@ def test_coarser_periods_span_the_columns_that_lie_in_them(
     quarters = show(client, calendar="gregorian", level="quarter")
     assert [project["project"] for project in quarters["projects"]] == ["quarterly-close"]
     assert quarters["periods"][0]["period"].endswith(("Q1", "Q2", "Q3", "Q4"))
+
+
+def test_periods_after_the_end_of_the_dag_are_not_due(
+    client: TestClient, rights: Rights, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = replace(make_dag(home / "catalog", "fx-close"), end_date=date(2026, 3, 31))
+    run_by(monkeypatch, rights, ended)
+    (project,) = show(client, year="2026")["projects"]
+    assert sorted(project["cells"]) == ["2026-01", "2026-02", "2026-03"]
+
+
+def test_dag_that_is_switched_off_is_told(client: TestClient, rights: Rights) -> None:
+    rights.paused.add("fx-close")
+    assert {project["dag_id"]: project["is_paused"] for project in show(client)["projects"]} == {
+        "budget-review": False,
+        "fx-close": True,
+    }
+    assert client.get("/api/dags/fx-close/periods/2026-01").json()["is_paused"] is True
+    assert client.get("/api/dags/budget-review/periods/2026-01").json()["is_paused"] is False
 
 
 def test_two_projects_of_one_dag_are_two_rows(

@@ -201,3 +201,45 @@ def test_strange_names_are_not_found(client: TestClient, name: str) -> None:
         assert client.get(path).status_code in (403, 404, 409)
     query = {"run_id": name}
     assert client.get("/api/dags/fx-close/periods/2026-01/snapshot.json", params=query).status_code in (404, 422)
+
+
+@pytest.mark.parametrize("path", ACTING)
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b"null", b"\xff\xfe", b"[" * 60_000, b'{"reason": ' + b"9" * 60_000 + b"}"],
+    ids=["nothing", "half", "list", "null", "not text", "deep", "long number"],
+)
+def test_bodies_that_are_not_an_object_are_refused(client: TestClient, path: str, content: bytes) -> None:
+    headers = {**ORIGIN, "Content-Type": "application/json"}
+    assert client.post(path, content=content, headers=headers).status_code in (400, 422)
+
+
+@pytest.mark.parametrize("path", ACTING)
+@pytest.mark.parametrize("text", ["\\ud800", "a\\u0000b", "\\u0007"], ids=["half a character", "NUL", "bell"])
+def test_text_that_no_database_keeps_is_refused(client: TestClient, path: str, text: str) -> None:
+    for key in ("reason", "check", "run_id"):
+        body = {**BODIES[path.rsplit("/")[-1]], key: "@"}
+        content = json.dumps(body).replace('"@"', f'"{text}"')
+        headers = {**ORIGIN, "Content-Type": "application/json"}
+        assert client.post(path, content=content, headers=headers).status_code == 422
+    for name in ("snapshot.json", "report.json"):
+        answer = client.get(f"/api/dags/fx-close/periods/2026-01/{name}", params={"run_id": "a\0b"})
+        assert answer.status_code == 422
+
+
+def test_answer_to_a_wrong_body_says_what_is_wrong_with_which_field(client: TestClient) -> None:
+    answer = client.post(STATUS, json={"status": "shut", "who": "eve"}, headers=ORIGIN)
+    assert answer.status_code == 422
+    for told in ("status: ", "reason: Field required", "who: Extra inputs"):
+        assert told in answer.json()["detail"]
+
+
+def test_reason_may_have_lines_and_any_language(client: TestClient) -> None:
+    body = {**CLOSE, "reason": "Bücher sind zu\nご確認ください"}
+    assert client.post(STATUS, json=body, headers=ORIGIN).status_code == 200
+
+
+@pytest.mark.parametrize(("method", "path"), list_calls())
+def test_other_methods_are_not_answered(client: TestClient, method: str, path: str) -> None:
+    for other in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} - {method}:
+        assert client.request(other, path, headers=ORIGIN).status_code == 405

@@ -18,6 +18,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 BIN = Path(sys.executable).parent
+ADMIN = "admin"
+USERS = {ADMIN: "admin", "ann": "op", "ben": "op", "eve": "op", "vic": "viewer"}
+"""Their passwords are their names."""
 DONE = ("success", "failed")
 TASKS_DONE = ("success", "failed", "upstream_failed", "skipped")
 
@@ -49,7 +52,12 @@ class Standalone:
     port: int = field(default_factory=find_free_port)
     extra_environment: dict[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
-    _token: str | None = None
+    _tokens: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def log(self) -> Path:
+        """What all components print."""
+        return self.home / "standalone.log"
 
     @property
     def environment(self) -> dict[str, str]:
@@ -62,7 +70,8 @@ class Standalone:
             "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
             "AIRFLOW__CORE__PARALLELISM": "3",
             "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{url}/execution/",
-            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "True",
+            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": ",".join(f"{name}:{role}" for name, role in USERS.items()),
+            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(self.home / "passwords.json"),
             "AIRFLOW__CORE__TEST_CONNECTION": "Enabled",
             "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{self.home}/airflow.db",
             # A machine that does other things as well is slow to answer, which is not what is tested.
@@ -92,7 +101,8 @@ class Standalone:
     def start(self) -> None:
         """Start all components and wait until they are well."""
         self.home.mkdir(parents=True, exist_ok=True)
-        with (self.home / "standalone.log").open("wb") as log:
+        (self.home / "passwords.json").write_text(json.dumps({name: name for name in USERS}), encoding="utf-8")
+        with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [str(BIN / "airflow"), "standalone"],
                 env=self.environment,
@@ -117,7 +127,7 @@ class Standalone:
     def _is_healthy(self) -> bool:
         assert self.process is not None
         if self.process.poll() is not None:
-            raise AssertionError((self.home / "standalone.log").read_text()[-4000:])
+            raise AssertionError(self.log.read_text()[-4000:])
         try:
             health = self._send("GET", "/api/v2/monitor/health", None, None)
         except OSError:
@@ -137,19 +147,20 @@ class Standalone:
             content = answer.read()
         return json.loads(content) if content else None
 
-    def api(self, method: str, path: str, body: Any = None) -> Any:
-        """Ask the REST interface."""
-        if self._token is None:
-            self._token = self._send("GET", "/auth/token", None, None)["access_token"]
+    def api(self, method: str, path: str, body: Any = None, user: str = ADMIN) -> Any:
+        """Ask the REST interface as one of the users."""
+        if user not in self._tokens:
+            login = {"username": user, "password": user}
+            self._tokens[user] = self._send("POST", "/auth/token", login, None)["access_token"]
         try:
-            return self._send(method, f"/api/v2{path}", body, self._token)
+            return self._send(method, f"/api/v2{path}", body, self._tokens[user])
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{method} {path}: {error.code} {error.read().decode()[:2000]}") from None
 
     def open(self, url: str) -> Any:
         """Follow a link of a page."""
         parts = urlsplit(url)
-        return self._send("GET", f"{parts.path}?{parts.query}", None, self._token)
+        return self._send("GET", f"{parts.path}?{parts.query}", None, self._tokens[ADMIN])
 
     def command(self, *arguments: str) -> str:
         """Run an airflow command and return what it printed."""
@@ -177,10 +188,12 @@ class Standalone:
         runs: list[dict[str, Any]] = self.api("GET", f"/dags/{dag_id}/dagRuns?limit=100&order_by=id")["dag_runs"]
         return runs
 
-    def trigger(self, dag_id: str, partition_key: str | None = None, conf: dict[str, Any] | None = None) -> str:
+    def trigger(
+        self, dag_id: str, partition_key: str | None = None, conf: dict[str, Any] | None = None, user: str = ADMIN
+    ) -> str:
         """Trigger a run and return its id."""
         body = {"logical_date": None, "partition_key": partition_key, "conf": conf or {}}
-        return str(self.api("POST", f"/dags/{dag_id}/dagRuns", body)["dag_run_id"])
+        return str(self.api("POST", f"/dags/{dag_id}/dagRuns", body, user)["dag_run_id"])
 
     def wait_for_run(self, dag_id: str, run_id: str, timeout_seconds: float = 300.0) -> str:
         """Return the state in which a run ends."""

@@ -62,7 +62,6 @@ def test_period_that_has_not_ended_is_refused(airflow: Standalone) -> None:
     now = datetime.now(UTC)
 
     assert "PERIOD_004" in fail(airflow, "valuation", "resolve", f"{now.year}-{now.month:02}")
-    assert "PERIOD_003" in fail(airflow, "valuation", "resolve", f"{now.year + 2}-01")
 
 
 def test_previous_period_that_never_comes_fails_the_wait(airflow: Standalone) -> None:

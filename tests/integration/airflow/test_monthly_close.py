@@ -189,7 +189,9 @@ def test_late_run_calls_the_callback_and_backfills_do_not(airflow: Standalone, c
     assert airflow.wait_for_run("fx-close", run_id) == "success"
 
 
-def test_dags_written_by_hand_run(airflow: Standalone, closed: list[dict[str, Any]]) -> None:
+def test_dags_written_by_hand_run_and_are_cleared_by_partition_key(
+    airflow: Standalone, closed: list[dict[str, Any]]
+) -> None:
     for dag_id in ("by-hand", "group-by-hand", "fx-close-on-demand"):
         airflow.wait_for_dag(dag_id)
     runs = {
@@ -202,6 +204,10 @@ def test_dags_written_by_hand_run(airflow: Standalone, closed: list[dict[str, An
         runs, "success"
     )
     assert "2026-02" in {row["_period"] for row in read_table(airflow, "valuation")}
+
+    airflow.command("dags", "clear", "group-by-hand", "--partition-key", "2026-02", "--yes")
+    wait_for("the run to start again", lambda: airflow.list_runs("group-by-hand")[0]["state"] not in DONE, 30)
+    assert airflow.wait_for_run("group-by-hand", runs["group-by-hand"]) == "success"
 
 
 def _is_backfill_over(airflow: Standalone, dag_id: str) -> bool:

@@ -30,10 +30,10 @@ class Kill:
         return f"{self.victim} {self.wait_seconds:.2f} s after '{self.said}'"
 
 
-def choose_kill(chance: random.Random) -> Kill:
-    """Draw a victim and a moment."""
+def choose_kill(chance: random.Random, cluster: SparkCluster | None) -> Kill:
+    """Draw a victim and a moment; executors are processes of their own on a cluster alone."""
     said, longest = chance.choice(MOMENTS)
-    return Kill(chance.choice(VICTIMS), said, chance.random() * longest)
+    return Kill(chance.choice(VICTIMS if cluster else VICTIMS[:2]), said, chance.random() * longest)
 
 
 def watch(process: subprocess.Popen[str], kill: Kill | None, cluster: SparkCluster | None) -> tuple[int, str, bool]:
@@ -85,7 +85,7 @@ def strike_victim(process: subprocess.Popen[str], victim: str, cluster: SparkClu
 
 
 def is_java(pid: int) -> bool:
-    """Tell whether a process is a JVM."""
+    """Return whether a process is a JVM."""
     with suppress(OSError):
         return Path(f"/proc/{pid}/comm").read_text().strip() == "java"
     return False

@@ -70,6 +70,7 @@ def test_change_under_the_same_version_is_refused_until_the_version_is_raised(
     path.write_text(text, encoding="utf-8")
 
 
+@pytest.mark.chaos
 @pytest.mark.airflow
 def test_starter_runs_as_a_dag(books: Path) -> None:
     lines = (books / "airflow.env").read_text("utf-8").replace("$PWD", str(books)).splitlines()

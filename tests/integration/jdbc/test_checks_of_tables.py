@@ -11,10 +11,10 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.checks.evaluation import CheckSources, Evaluation
 from spark_jobs.checks.failing_rows import FailingRows
 from spark_jobs.contract.checks import Check, CheckedValue, CheckResult
-from spark_jobs.contract.plan import OutputOperation
+from spark_jobs.contract.operations import OutputOperation
 from spark_jobs.sinks.publish import Publication
 from tests.integration.jdbc.conftest import Warehouse
-from tests.integration.jdbc.test_publish_jdbc import list_stage_tables, make_table_output, read_table
+from tests.integration.jdbc.table_outputs import list_stage_tables, make_table_output, read_table
 from tests.spark_jobs.publishing import make_rows, make_snapshot, stage
 
 pytestmark = [pytest.mark.spark, pytest.mark.integration]

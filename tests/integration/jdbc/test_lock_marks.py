@@ -10,11 +10,11 @@ from pyspark.sql import SparkSession
 from airflow_provider_runtime.core.runs.database_marks import mark_table, read_place
 from airflow_provider_runtime.core.tables.addresses import read_env_properties
 from spark_jobs.contract.hidden_folder import LockMark
-from spark_jobs.contract.plan import Destination
+from spark_jobs.contract.operations import Destination
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.publish import Publication
 from tests.integration.jdbc.conftest import Warehouse
-from tests.integration.jdbc.test_publish_jdbc import list_stage_tables, make_table_output, read_table
+from tests.integration.jdbc.table_outputs import list_stage_tables, make_table_output, read_table
 from tests.spark_jobs.publishing import make_rows, make_snapshot, publish, stage
 
 pytestmark = [pytest.mark.spark, pytest.mark.integration]
@@ -46,7 +46,7 @@ def test_period_that_lies_in_a_locked_one_is_not_replaced(spark: SparkSession, w
     later = make_snapshot([output], sha256="b" * 64)
     settings = replace(later.plan.settings, enclosing_periods=("2026-Q1", "2026"))
     later = replace(later, plan=replace(later.plan, settings=settings))
-    with pytest.raises(JobError, match="period 2026-01 lies in 2026-Q1, which was locked by ann"):
+    with pytest.raises(JobError, match="period 2026-01 is part of 2026-Q1, which was locked by ann"):
         publish(spark, later, 2, [make_rows(spark, ["new"])])
     assert read_table(warehouse) == ["old"]
 

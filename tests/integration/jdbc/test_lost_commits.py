@@ -10,10 +10,10 @@ import psycopg
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.contract.plan import OutputOperation
+from spark_jobs.contract.operations import OutputOperation
 from spark_jobs.errors import JobError
 from tests.integration.jdbc.conftest import Warehouse
-from tests.integration.jdbc.test_publish_jdbc import list_stage_tables, make_table_output, read_table
+from tests.integration.jdbc.table_outputs import list_stage_tables, make_table_output, read_table
 from tests.integration.lossy_proxy import LossyProxy, start_lossy_proxy
 from tests.integration.postgres import PostgresServer
 from tests.spark_jobs.publishing import make_rows, make_snapshot, publish

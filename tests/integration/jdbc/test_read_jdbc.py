@@ -13,15 +13,15 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from spark_jobs.contract.documents import read_document
-from spark_jobs.contract.plan import Column, Table
 from spark_jobs.contract.report import OperationReport
+from spark_jobs.contract.tables import Column, Table
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.publish import Publication
 from spark_jobs.sources import SourceContext, load_table
 from spark_jobs.sources.database_snapshots import DatabaseSnapshots
 from spark_jobs.spark.translation import translate
 from tests.integration.jdbc.conftest import Warehouse
-from tests.integration.jdbc.test_publish_jdbc import make_table_output
+from tests.integration.jdbc.table_outputs import make_table_output
 from tests.spark_jobs.plan_builders import Columns, join, memory, run, start, table
 from tests.spark_jobs.publishing import make_snapshot
 

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.publish import Publication
 from tests.integration.jdbc.conftest import Warehouse
-from tests.integration.jdbc.test_publish_jdbc import make_table_output
+from tests.integration.jdbc.table_outputs import make_table_output
 from tests.spark_jobs.publishing import make_rows, make_snapshot, publish, stage
 
 pytestmark = [pytest.mark.spark, pytest.mark.integration]

@@ -10,9 +10,9 @@ from airflow_provider_runtime.core.registry.sql import open_registry
 from tests.integration.runs.workplace import Workplace
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["postgresql", pytest.param("sqlite", marks=pytest.mark.chaos)])
 def workplace(request: pytest.FixtureRequest, tmp_path: Path, spark: SparkSession) -> Iterator[Workplace]:
-    """A workplace with its registry on each of the two databases."""
+    """A workplace with its registry on PostgreSQL; SQLite is what commands use in all other tests."""
     if request.param == "sqlite":
         url = f"sqlite:///{tmp_path}/registry.db"
     else:

@@ -12,7 +12,11 @@ from airflow_provider_runtime.core.errors import LeaseError
 from airflow_provider_runtime.core.planning.snapshot.store import write_snapshot
 from tests.integration.runs.workplace import Workplace, make_output, make_project, make_update, money
 
-pytestmark = [pytest.mark.spark, pytest.mark.integration]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.integration,
+    pytest.mark.parametrize("workplace", ["sqlite", "postgresql"], indirect=True),
+]
 
 PERIODS = [f"2026-{month:02}" for month in range(1, 13)]
 

@@ -10,11 +10,11 @@ from pyspark.sql import SparkSession
 from airflow_provider_runtime.cli.local_run import LocalRunner
 from airflow_provider_runtime.cli.why import ask
 from airflow_provider_runtime.core.errors import DataError, PlanError
-from airflow_provider_runtime.core.evidence.row_story import tell_history
+from airflow_provider_runtime.core.evidence.row_story import write_history
 from airflow_provider_runtime.core.evidence.why import Question
 from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
 from airflow_provider_runtime.core.registry.sql import open_registry
-from airflow_provider_runtime.core.runs.published import find_told_run
+from airflow_provider_runtime.core.runs.published import find_reported_run
 from spark_jobs.contract.why import History, RowHistory, Step
 from tests.integration.runs.workplace import Workplace, make_output, make_project, make_update
 
@@ -76,7 +76,7 @@ def books(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Work
 
 
 def why(books: Workplace, run_id: str | None = None, **question: object) -> History:
-    found = find_told_run(books.registry, "close", PERIOD, run_id)
+    found = find_reported_run(books.registry, "close", PERIOD, run_id)
     runner = LocalRunner(books.registry, lambda: books.spark, books.said.append)
     return ask(runner, found, RunSnapshots().read(found.record), Question(**question))  # type: ignore[arg-type]
 
@@ -144,10 +144,10 @@ def test_deleted_appended_and_unmatched_rows(books: Workplace) -> None:
 
 
 def test_story_reads_as_sentences(books: Workplace) -> None:
-    found = find_told_run(books.registry, "close", PERIOD)
+    found = find_reported_run(books.registry, "close", PERIOD)
     snapshot = RunSnapshots().read(found.record)
     history = why(books, where="amount < 0")
-    story = tell_history(snapshot, found, history)
+    story = write_history(snapshot, found, history)
     told = " ".join(story.split())
     assert "It was read from" in told
     assert "Operation 20, drop (project.yaml, line" in told
@@ -164,7 +164,7 @@ def test_rows_that_are_not_there_are_an_error(books: Workplace) -> None:
 
 
 def test_changed_files_staged_and_replaced_runs(books: Workplace) -> None:
-    first = find_told_run(books.registry, "close", PERIOD).record.run_id
+    first = find_reported_run(books.registry, "close", PERIOD).record.run_id
     path = Path(f"{books.folder}/data/sales/{PERIOD}.csv")
     path.write_text(path.read_text(encoding="utf-8").replace("10.00", "11.00"), encoding="utf-8")
     history = why(books, where='shop = "north" AND amount = 11')
@@ -184,10 +184,10 @@ def test_changed_files_staged_and_replaced_runs(books: Workplace) -> None:
     assert list_proofs(staged.rows[0])[1] == (70, True, True, True)
 
     assert runner.publish(snapshot, uri).succeeded
-    replaced = find_told_run(books.registry, "close", PERIOD, first)
+    replaced = find_reported_run(books.registry, "close", PERIOD, first)
     assert replaced.replaced_by is not None
     assert replaced.replaced_by.run_id == snapshot.run_id
     with pytest.raises(PlanError, match="is one of close"):
-        find_told_run(books.registry, "close", "2026-02", first)
+        find_reported_run(books.registry, "close", "2026-02", first)
     with pytest.raises(PlanError, match="nothing is published of close, 2026-02"):
-        find_told_run(books.registry, "close", "2026-02")
+        find_reported_run(books.registry, "close", "2026-02")

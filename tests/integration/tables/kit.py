@@ -31,6 +31,7 @@ TYPES: Mapping[str, pa.DataType] = {
     "timestamp": pa.timestamp("us", tz="UTC"),
     "decimal(18,2)": pa.decimal128(18, 2),
     "decimal(20,2)": pa.decimal128(20, 2),
+    "decimal(38,2)": pa.decimal128(38, 2),
 }
 LEDGER = (TableColumn("account", "string"), TableColumn("amount", "decimal(18,2)"), TableColumn("_period", "string"))
 Rows = Sequence[Mapping[str, Any]]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.transforms import BucketTransform, IdentityTransform, TruncateTransform
 
 from airflow_provider_runtime.core.errors import InfrastructureError, RuntimeProviderError
 from airflow_provider_runtime.core.tables import TableColumn
 from airflow_provider_runtime.core.tables.committing import AnswerLostError
+from airflow_provider_runtime.core.tables.iceberg.writing import make_schema
 from tests.integration.tables.kit import LEDGER, TableKit, lines, with_base
 
 
@@ -154,7 +159,7 @@ def test_rows_of_another_project_are_not_replaced(
     kit.publish(lines(period, "1.00"), project="other", period=period, periods=theirs)
     request = kit.stage(lines("2026-01", "2.00"), periods=ours, shared=False)
     with pytest.raises(RuntimeProviderError, match="written by project 'other'") as caught:
-        kit.open().check_writers(request.note)
+        kit.open().check_rows(request.note)
     assert caught.value.code == "OUTPUT_002"
     with pytest.raises(RuntimeProviderError, match="written by project 'other'"):
         kit.open().commit(request)
@@ -273,10 +278,48 @@ def test_history_that_is_gone_is_run_002(kit: TableKit) -> None:
     assert caught.value.code == "RUN_002"
 
 
+def test_table_that_was_made_anew_meanwhile_is_run_002(kit: TableKit) -> None:
+    kit.publish(lines("2026-02", "1.00"), period="2026-02")
+    state = kit.open().find_state()
+    drop_table(kit)
+    kit.publish(lines("2026-01", "7.00"), project="start", period="2026-01")
+    append_as_stranger(kit, lines("2026-02", "8.00"))
+    before = kit.read()
+    request = replace(with_base(kit.stage(lines("2026-01", "2.00"), token=2), state.version), table_id=state.table_id)
+    with pytest.raises(RuntimeProviderError, match="is not the table at which the run began") as caught:
+        kit.open().commit(request)
+    assert caught.value.code == "RUN_002"
+    assert kit.read() == before
+
+
+def test_table_of_the_same_name_in_another_catalog_is_run_002(kit: TableKit, tmp_path: Path) -> None:
+    kit.publish(lines("2026-02", "1.00"), period="2026-02")
+    state = kit.open().find_state()
+    other = replace(kit, root=tmp_path / "other")
+    other.root.mkdir()
+    other.publish(lines("2026-02", "9.00"), period="2026-02", project="theirs")
+    request = replace(with_base(other.stage(lines("2026-01", "2.00")), state.version), table_id=state.table_id)
+    with pytest.raises(RuntimeProviderError, match="is not the table at which the run began") as caught:
+        other.open().commit(request)
+    assert caught.value.code == "RUN_002"
+    assert other.read() == lines("2026-02", "9.00")
+
+
+def test_table_that_was_dropped_meanwhile_is_run_002(kit: TableKit) -> None:
+    kit.publish(lines("2026-01", "1.00"))
+    state = kit.open().find_state()
+    drop_table(kit)
+    request = replace(with_base(kit.stage(lines("2026-01", "2.00"), token=2), state.version), table_id=state.table_id)
+    with pytest.raises(RuntimeProviderError, match="is not the table at which the run began") as caught:
+        kit.open().commit(request)
+    assert caught.value.code == "RUN_002"
+    assert kit.open().find_version() is None
+
+
 def test_unpartitioned_table_is_replaced_by_period_where_files_allow_it(kit: TableKit) -> None:
     kit.publish(lines("2026-01", "1.00"), periods=())
     if kit.format == "delta":
-        with pytest.raises(RuntimeProviderError, match="it is partitioned by nothing"):
+        with pytest.raises(RuntimeProviderError, match="it is not partitioned, so that"):
             kit.publish(lines("2026-01", "2.00"), token=2)
         return
     append_as_stranger(kit, lines("2026-02", "2.00"))
@@ -286,8 +329,38 @@ def test_unpartitioned_table_is_replaced_by_period_where_files_allow_it(kit: Tab
         "2026-02": Decimal("2.00"),
     }
     append_as_stranger(kit, [*lines("2026-01", "4.00"), *lines("2026-02", "4.00")])
-    with pytest.raises(RuntimeProviderError, match="hold rows of other periods too") as caught:
-        kit.publish(lines("2026-01", "5.00"), token=3)
+    request = kit.stage(lines("2026-01", "5.00"), token=3)
+    for refused in (lambda: kit.open().check_rows(request.note), lambda: kit.open().commit(request)):
+        with pytest.raises(RuntimeProviderError, match="hold rows of other periods too") as caught:
+            refused()
+        assert caught.value.code == "OUTPUT_002"
+
+
+@pytest.mark.parametrize(
+    ("column", "transform", "said"),
+    [
+        ("account", BucketTransform(4), r"bucket\[4\]\(account\)"),
+        ("account", IdentityTransform(), r"identity\(account\)"),
+        ("_period", BucketTransform(4), r"bucket\[4\]\(_period\)"),
+        ("amount", TruncateTransform(10), r"truncate\[10\]\(amount\)"),
+        ("_period", TruncateTransform(4), None),
+        ("_period", IdentityTransform(), None),
+    ],
+)
+@pytest.mark.parametrize("periods", [("2026-01",), ()], ids=["period", "overwrite"])
+def test_partitions_that_files_of_a_period_do_not_tell_are_refused_before_the_job(
+    tmp_path: Path, column: str, transform: Any, said: str | None, periods: tuple[str, ...]
+) -> None:
+    kit = TableKit("iceberg", tmp_path)
+    make_partitioned(kit, column, transform)
+    request = kit.stage(lines("2026-01", "1.00", "2.00"), periods=periods)
+    if said is None:
+        kit.open().check_output(request.columns, by_period=bool(periods))
+        kit.open().commit(request)
+        assert len(kit.read()) == 2
+        return
+    with pytest.raises(RuntimeProviderError, match=f"it is partitioned by {said}") as caught:
+        kit.open().check_output(request.columns, by_period=bool(periods))
     assert caught.value.code == "OUTPUT_002"
 
 
@@ -308,6 +381,25 @@ def test_committed_files_are_never_removed(kit: TableKit) -> None:
     assert kit.has_folder_of(first)
     assert not kit.has_folder_of(abandoned)
     assert kit.read(version) == lines("2026-01", "1.00")
+
+
+@pytest.mark.parametrize("inside", [True, False], ids=["in an attempt", "in its place"])
+def test_what_a_symbolic_link_leads_to_is_not_removed(kit: TableKit, tmp_path: Path, inside: bool) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for name in ("_uncommitted", "ledger.xlsx"):
+        (elsewhere / name).write_text("theirs")
+    kit.publish(lines("2026-01", "1.00"))
+    abandoned = kit.stage(lines("2026-01", "6.00"), token=2)
+    folder = kit.folder_of(abandoned)
+    if inside:
+        (folder / "link").symlink_to(elsewhere, target_is_directory=True)
+    else:
+        shutil.rmtree(folder)
+        folder.symlink_to(elsewhere, target_is_directory=True)
+    kit.publish(lines("2026-01", "2.00"), token=3)
+    assert sorted(path.name for path in elsewhere.iterdir()) == ["_uncommitted", "ledger.xlsx"]
+    assert kit.read() == lines("2026-01", "2.00")
 
 
 def test_run_key_of_the_history_names_project_period_snapshot_and_token(kit: TableKit) -> None:
@@ -336,5 +428,57 @@ def append_as_stranger(kit: TableKit, rows: list[dict[str, Any]]) -> None:
         catalog.load_table(kit.address.name).append(data)
 
 
+def make_partitioned(kit: TableKit, column: str, transform: Any) -> None:
+    """Make an empty Iceberg table for a ledger, as its owner would."""
+    from pyiceberg.catalog import load_catalog
+
+    schema = make_schema(LEDGER)
+    spec = PartitionSpec(PartitionField(schema.find_field(column).field_id, 1000, transform, "part"))
+    with load_catalog("lake", **kit.address.properties) as catalog:
+        catalog.create_namespace("finance")
+        catalog.create_table(kit.address.name, schema, partition_spec=spec)
+
+
+def drop_table(kit: TableKit) -> None:
+    """Remove a table as its owner would, with all its files."""
+    if kit.format == "delta":
+        shutil.rmtree(kit.root / kit.name)
+        return
+    from pyiceberg.catalog import load_catalog
+
+    with load_catalog("lake", **kit.address.properties) as catalog:
+        catalog.purge_table(kit.address.name)
+
+
 def _count_versions(kit: TableKit) -> int:
     return len(kit.open().read_head().list_changes())  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("ahead", [0, 4_102_444_800_000], ids=["replaced", "clock ahead"])
+def test_newer_attempt_is_told_before_the_job_with_the_way_out_when_a_clock_was_ahead(
+    kit: TableKit, ahead: int
+) -> None:
+    kit.publish(lines("2026-01", "1.00"), token=2 + ahead)
+    request = kit.stage(lines("2026-01", "2.00"), token=1_770_000_000_000 if ahead else 1)
+    for refused in (lambda: kit.open().check_rows(request.note), lambda: kit.open().commit(request)):
+        with pytest.raises(RuntimeProviderError) as caught:
+            refused()
+        assert caught.value.code == "RUN_002"
+        assert ("(at 2026-02-02 02:40:00 UTC) was replaced" in str(caught.value)) is bool(ahead)
+        assert ("runs --release" in str(caught.value.problems[0].hint)) is bool(ahead)
+    assert kit.open().find_newest_token(request.note) == 2 + ahead
+
+
+@pytest.mark.parametrize("place", ["period=2026-01/a.parquet", "a.parquet", None])
+def test_delta_table_is_not_made_among_files_of_others(tmp_path: Path, place: str | None) -> None:
+    kit = TableKit("delta", tmp_path)
+    (tmp_path / "ledger" / "runtime-of-an-attempt").mkdir(parents=True)
+    if place is None:
+        return kit.open().check_output(LEDGER, by_period=True)
+    file = tmp_path / "ledger" / place
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(b"PAR1")
+    with pytest.raises(RuntimeProviderError, match=r"holds files already, such as .*, and is no Delta table") as caught:
+        kit.open().check_output(LEDGER, by_period=True)
+    assert caught.value.code == "OUTPUT_002"
+    return None

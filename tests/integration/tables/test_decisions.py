@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,18 @@ def test_staged_rows_are_seen_by_nobody_and_gone_after_discard(books: Books) -> 
     with pytest.raises(RuntimeProviderError, match="was given up"):
         staged.publish()
     assert books.results.open().find_version() is None
+
+
+@pytest.mark.parametrize("is_table_gone", [True, False])
+def test_staged_files_that_were_cleared_away_are_told(books: Books, is_table_gone: bool) -> None:
+    books.run()
+    books.ledger.publish(lines("2026-01", "7.00"), token=2)
+    staged = Staged(books)
+    (attempt,) = (path for path in list_attempts(books) if (path / "_uncommitted").exists())
+    shutil.rmtree(attempt.parents[1] if is_table_gone else attempt)
+    (problem,) = staged.publish().problems
+    assert problem.code == "DATA_001"
+    assert "the files that wait for a decision are gone" in problem.message
 
 
 def test_discard_of_a_second_run_leaves_what_is_published(books: Books) -> None:

@@ -117,3 +117,25 @@ def test_version_that_was_rolled_back_is_current_again(kit: TableKit, monkeypatc
         kit.publish(lines("2026-01", "9.00"), token=1)
     kit.publish(lines("2026-01", "3.00"), token=3)
     assert kit.read() == lines("2026-01", "3.00")
+
+
+@pytest.mark.parametrize("content", [b"", b"{broken", b"nonsense" * 9])
+def test_damaged_metadata_are_told_and_not_tried_again(kit: TableKit, content: bytes) -> None:
+    kit.publish(lines("2026-01", "1.00"))
+    if kit.format == "delta":
+        files = [kit.root / kit.name / "_delta_log" / f"{1:020d}.json"]
+        content = content or b"\0"
+    else:
+        with load_catalog("lake", **kit.address.properties) as catalog:
+            table = catalog.load_table(kit.address.name)
+        snapshot = table.current_snapshot()
+        assert snapshot is not None
+        files = [Path(uri.removeprefix("file://")) for uri in (table.metadata_location, snapshot.manifest_list)]
+    for file in files:
+        before = file.read_bytes() if file.exists() else None
+        file.write_bytes(content)
+        with pytest.raises(RuntimeProviderError, match="is damaged") as caught:
+            kit.open().find_pin()
+        assert caught.value.code == "DATA_001"
+        if before is not None:
+            file.write_bytes(before)

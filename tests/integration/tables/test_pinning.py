@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -304,6 +305,15 @@ def test_delta_features_of_other_readers_are_source_001(tmp_path: Path) -> None:
     assert caught.value.code == "SOURCE_001"
 
 
+@pytest.mark.parametrize("feature", ["fooBar", "catalogManaged"])
+def test_delta_features_that_the_library_does_not_know_are_source_001(tmp_path: Path, feature: str) -> None:
+    kit = TableKit("delta", tmp_path)
+    write_delta_log(kit, {}, [feature])
+    with pytest.raises(RuntimeProviderError, match=r"its log asks for what deltalake \S+ does not know") as caught:
+        kit.open().find_pin()
+    assert caught.value.code == "SOURCE_001"
+
+
 @pytest.mark.parametrize("has_vector", [True, False])
 def test_delta_deletion_vectors_are_source_001(tmp_path: Path, has_vector: bool) -> None:
     kit = TableKit("delta", tmp_path)
@@ -344,6 +354,49 @@ def test_catalog_that_cannot_be_used_says_so(tmp_path: Path) -> None:
     with pytest.raises(RuntimeProviderError) as caught:
         open_table(address).find_version()
     assert caught.value.code == "INFRA_001"
+
+
+@pytest.mark.parametrize("odd", ["string", "timestamp_ns", "variant"])
+def test_format_version_3_is_read_as_far_as_the_library_knows_it_and_never_written(tmp_path: Path, odd: str) -> None:
+    kit = TableKit("iceberg", tmp_path)
+    kit.publish(lines("2026-01", "1.00"))
+    make_version_3(kit, odd)
+    if odd == "variant":
+        with pytest.raises(RuntimeProviderError, match=r"hold what pyiceberg \S+ does not know") as caught:
+            kit.open().find_pin()
+        assert caught.value.code == "SOURCE_001"
+        return
+    assert [row["amount"] for row in read_pinned(pin(kit))] == [Decimal("1.00")]
+    with pytest.raises(RuntimeProviderError, match="has format version 3, which pyiceberg cannot write") as caught:
+        kit.open().check_output(LEDGER, by_period=True)
+    assert caught.value.code == "OUTPUT_002"
+
+
+def make_version_3(kit: TableKit, type_: str) -> None:
+    """Let the metadata of a table be what an engine that writes version 3 makes of it, with one more column."""
+    with _load(kit) as table:
+        path = Path(table.metadata_location.removeprefix("file://"))
+    found = json.loads(path.read_text()) | {"format-version": 3, "next-row-id": 1}
+    for snapshot in found["snapshots"]:
+        snapshot |= {"first-row-id": 0, "added-rows": 1}
+    for schema in found["schemas"]:
+        schema["fields"].append({"id": 99, "name": "odd", "type": type_, "required": False})
+    path.write_text(json.dumps(found | {"last-column-id": 99}))
+
+
+def test_catalog_whose_extra_is_missing_says_what_to_install() -> None:
+    address = TableAddress("iceberg", "a.b", "lake/a.b", "lake", {"type": "hive", "uri": "thrift://127.0.0.1:1"})
+    with pytest.raises(RuntimeProviderError, match="needs more of pyiceberg than is installed") as caught:
+        open_table(address).find_version()
+    assert caught.value.code == "CATALOG_004"
+    assert "pip install 'pyiceberg[hive]'" in str(caught.value.problems[0].hint)
+
+
+def test_new_table_in_a_namespace_of_several_levels_is_refused_where_the_library_cannot_make_it(tmp_path: Path) -> None:
+    address = replace(TableKit("iceberg", tmp_path).address, name="group.finance.ledger")
+    with pytest.raises(RuntimeProviderError, match="namespace of several levels") as caught:
+        open_table(address).find_location()
+    assert caught.value.code == "OUTPUT_002"
 
 
 def kit_catalog(kit: TableKit) -> Any:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def find_mixture(rows: list[tuple[str, str, str]]) -> str | None:
 
 
 class Watch:
-    """Readers that poll a table and keep what they find wrong."""
+    """Readers that poll a table, a third of the time, and keep what they find wrong."""
 
     def __init__(self, kit: TableKit) -> None:
         self.kit = kit
@@ -95,6 +96,7 @@ class Watch:
 
     def _poll(self, reader: Callable[[TableKit], Any]) -> None:
         while not self._over.is_set():
+            begun = time.monotonic()
             try:
                 found = find_mixture(reader(self.kit))
             except BaseException as error:
@@ -103,10 +105,11 @@ class Watch:
             self.reads += 1
             if found is not None:
                 self.mixtures.append(found)
+            self._over.wait(2 * (time.monotonic() - begun))
 
 
 class Writers:
-    """Processes that replace rows, are killed and started again, until enough commits are there."""
+    """Processes that replace rows, are killed and begun again, until enough commits are there."""
 
     def __init__(self, kit: TableKit, jobs: list[tuple[str, ...]], seed: int) -> None:
         self.kit = kit
@@ -114,39 +117,62 @@ class Writers:
         self.random = random.Random(seed)
         self.answers: Counter[str] = Counter()
         self.kills = 0
+        self.ends: list[int] = []
+        """How lives have ended: by themselves, or killed."""
+        self.processes: list[subprocess.Popen[str]] = []
 
     def run(self, commits: int) -> None:
+        with ExitStack() as stack:
+            self.processes = [stack.enter_context(self._start(job)) for job in self.jobs]
+            self._replace(commits)
+            for process in self.processes:
+                assert process.stdin is not None
+                process.stdin.close()
+
+    def _replace(self, commits: int) -> None:
         while self.answers["committed"] < commits:
-            # Half of them die somewhere in their second to sixth replacement.
-            lives = [(self.random.choice([None, self.random.randrange(1, 6)]), self.random.random()) for _ in self.jobs]
+            # Two of three die somewhere after their first replacement.
+            lives = [
+                (self.random.choice([None, *self.random.sample(range(1, 20), 2)]), self.random.random())
+                for _ in self.jobs
+            ]
             threads = [
-                threading.Thread(target=self._live, args=(job, *life))
-                for job, life in zip(self.jobs, lives, strict=True)
+                threading.Thread(target=self._live, args=(process, *life))
+                for process, life in zip(self.processes, lives, strict=True)
             ]
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
 
-    def _live(self, job: tuple[str, ...], lines: int | None, share: float) -> None:
-        process = self._start(job)
+    def _live(self, process: subprocess.Popen[str], lines: int | None, share: float) -> None:
+        assert process.stdin is not None
         assert process.stdout is not None
-        begun = time.monotonic()
-        for number, line in enumerate(process.stdout, start=1):
-            self.answers[line.split()[0]] += 1
+        process.stdin.write("live\n")
+        process.stdin.flush()
+        begun, number, life = time.monotonic(), 0, 0
+        for line in process.stdout:
+            word, said = line.split()[:2]
+            if word == "life":
+                life = int(said)
+                continue
+            if word == "over":
+                self.ends.append(int(said))
+                return
+            self.answers[word] += 1
+            number += 1
             if number == lines:
                 time.sleep(share * (time.monotonic() - begun) / 2)
-                process.kill()
+                os.kill(life, signal.SIGKILL)
                 self.kills += 1
             begun = time.monotonic()
-        assert process.wait() in (0, -9)
-        process.stdout.close()
+        self.ends.append(-1)
 
     def _start(self, job: tuple[str, ...]) -> subprocess.Popen[str]:
         command = [sys.executable, str(HERE / "writer.py"), self.kit.format, str(self.kit.root), *job]
         environment = {**os.environ, "PYTHONPATH": str(HERE.parents[2])}
         return subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, cwd=HERE.parents[2]
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, cwd=HERE.parents[2]
         )
 
 
@@ -158,14 +184,18 @@ def _replace_under_watch(kit: TableKit, jobs: list[tuple[str, ...]], commits: in
         writers.run(commits)
     assert watch.failures == []
     assert watch.mixtures == []
+    assert writers.ends.count(-signal.SIGKILL) == writers.kills
+    assert set(writers.ends) <= {0, -signal.SIGKILL}
     assert watch.reads > 10
     kit.publish(rows, project="left", token=2**62, periods=() if len(jobs) == 2 else None)
     assert list_abandoned(kit, "left", "2026-01") == []
     print(f"{kit.format}: {dict(writers.answers)}, {writers.kills} kills, {watch.reads} reads")
 
 
-BY_PERIOD = [("left", "2026-01", "8"), ("right", "2026-01", "8"), ("other", "2026-02", "8")]
-WHOLE = [("left", "2026-01", "8", "overwrite"), ("right", "2026-01", "8", "overwrite")]
+LIFE = "24"
+"""Replacements of a writer that is not killed."""
+BY_PERIOD = [("left", "2026-01", LIFE), ("right", "2026-01", LIFE), ("other", "2026-02", LIFE)]
+WHOLE = [("left", "2026-01", LIFE, "overwrite"), ("right", "2026-01", LIFE, "overwrite")]
 
 
 def list_abandoned(kit: TableKit, project: str, period: str) -> list[Path]:
@@ -185,5 +215,11 @@ def test_readers_never_see_a_mixture(kit: TableKit, jobs: list[tuple[str, ...]])
 @pytest.mark.parametrize("jobs", [BY_PERIOD, WHOLE], ids=["period", "overwrite"])
 @pytest.mark.timeout(3600)
 def test_readers_never_see_a_mixture_in_a_thousand_replacements(kit: TableKit, jobs: list[tuple[str, ...]]) -> None:
-    """A thousand in all; RUNTIME_REPLACEMENTS chooses another number for each."""
-    _replace_under_watch(kit, jobs, commits=int(os.environ.get("RUNTIME_REPLACEMENTS", "250")), seed=2)
+    """A thousand in all, 50 to a table since each commit makes the next one slower.
+
+    RUNTIME_REPLACEMENTS chooses another number than 250 for each.
+    """
+    for number in range(int(os.environ.get("RUNTIME_REPLACEMENTS", "250")) // 50):
+        folder = kit.root / str(number)
+        folder.mkdir()
+        _replace_under_watch(TableKit(kit.format, folder), jobs, commits=50, seed=2 + number)

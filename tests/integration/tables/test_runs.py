@@ -18,7 +18,7 @@ from airflow_provider_runtime.core.evidence.why import Question
 from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
 from airflow_provider_runtime.core.planning.snapshot.store import write_snapshot
 from airflow_provider_runtime.core.registry.sql import open_registry
-from airflow_provider_runtime.core.runs.published import find_told_run
+from airflow_provider_runtime.core.runs.published import find_reported_run
 from airflow_provider_runtime.core.runs.tables import TableCommits
 from airflow_provider_runtime.core.tables import TableColumn
 from spark_jobs.compare.outputs import CompareRequest
@@ -375,7 +375,7 @@ def test_why_proves_rows_of_tables_by_the_version_that_their_run_has_committed(b
     books.define(double_into(books.destination()))
     books.run()
     runner = LocalRunner(books.place.registry, lambda: books.place.spark, books.place.said.append)
-    found = find_told_run(books.place.registry, "close", "2026-01")
+    found = find_reported_run(books.place.registry, "close", "2026-01")
     snapshot = RunSnapshots().read(found.record)
     (row,) = ask(runner, found, snapshot, Question("amount = 2")).rows
     assert [(proof.selected, proof.published, proof.equal) for proof in row.outputs] == [(True, True, True)]
@@ -383,6 +383,26 @@ def test_why_proves_rows_of_tables_by_the_version_that_their_run_has_committed(b
     assert row.origin.file.endswith(".parquet")
     books.ledger.publish(lines("2026-01", "3.00"), token=2)
     books.run()
-    replaced = find_told_run(books.place.registry, "close", "2026-01", found.record.run_id)
+    replaced = find_reported_run(books.place.registry, "close", "2026-01", found.record.run_id)
     (row,) = ask(runner, replaced, snapshot, Question(row_id=row.row_id)).rows
     assert [(proof.selected, proof.published, proof.equal) for proof in row.outputs] == [(True, True, True)]
+
+
+def test_clock_that_was_ahead_in_another_registry_is_told_before_the_job_and_can_be_released(books: Books) -> None:
+    books.ledger.publish(lines("2026-01", "1.00"))
+    books.define(double_into(books.destination()))
+    ahead = 4_102_444_800_000
+    rows = [{"account": "A9", "doubled": Decimal("9.00"), "_period": "2026-01"}]
+    columns = (
+        TableColumn("account", "string"),
+        TableColumn("doubled", "decimal(38,2)"),
+        TableColumn("_period", "string"),
+    )
+    books.results.publish(rows, columns=columns, token=ahead, project="close")
+    place = books.place
+    with pytest.raises(RuntimeProviderError, match="is from the future: a clock was probably ahead") as caught:
+        place.execute(place.resolve("close", "2026-01"))
+    assert caught.value.code == "RUN_002"
+    place.registry.release("close", "2026-01", who="ann", reason="the clock was wrong")
+    books.run()
+    assert books.read_results() == [("2026-01", "A0", "2.00")]

@@ -1,4 +1,4 @@
-"""The same commits and pins in other catalogs and stores: REST, PostgreSQL, S3."""
+"""The same commits and pins in other catalogs and stores: REST, PostgreSQL, Glue, S3."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from airflow_provider_runtime.core.errors import RuntimeProviderError
 from airflow_provider_runtime.core.tables import TableAddress, open_table
 from tests.integration.tables import test_committing as committing
 from tests.integration.tables import test_pinning as pinning
-from tests.integration.tables.kit import TableKit, lines
+from tests.integration.tables.kit import LEDGER, TableKit, lines
 from tests.integration.tables.rest_catalog import CLIENT, SECRET, RestCatalogServer
 
 KEYS = {"s3.access-key-id": "testing", "s3.secret-access-key": "testing"}
@@ -28,7 +28,7 @@ KEYS = {"s3.access-key-id": "testing", "s3.secret-access-key": "testing"}
 
 @pytest.fixture(scope="module")
 def s3() -> Iterator[str]:
-    """The address of a store with the bucket `lake`."""
+    """The address of a server that answers as S3 and Glue do."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
@@ -37,6 +37,7 @@ def s3() -> Iterator[str]:
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
     for _ in range(600):
+        assert server.poll() is None, "moto's server does not start"
         with suppress(OSError), urlopen(f"{address}/moto-api/"):
             break
         time.sleep(0.1)
@@ -70,13 +71,23 @@ def make_rest_kit(root: Path, rest: RestCatalogServer) -> TableKit:
     return TableKit("iceberg", root, properties=properties)
 
 
-@pytest.fixture(params=["rest", "postgresql", "iceberg on s3", "delta on s3"])
+def make_glue_kit(root: Path, endpoint: str) -> TableKit:
+    """A table in an empty Glue, with its files in a folder."""
+    with urlopen(f"{endpoint}/moto-api/reset", data=b""):
+        pass
+    keys = {"glue.access-key-id": "testing", "glue.secret-access-key": "testing", "glue.region": "us-east-1"}
+    return TableKit("iceberg", root, properties={"type": "glue", "glue.endpoint": endpoint, **keys})
+
+
+@pytest.fixture(params=["rest", "postgresql", "glue", "iceberg on s3", "delta on s3"])
 def kit(request: pytest.FixtureRequest, tmp_path: Path) -> TableKit:
     if request.param == "rest":
         return make_rest_kit(tmp_path, request.getfixturevalue("rest"))
     if request.param == "postgresql":
         url = request.getfixturevalue("postgres_server").make_database()
         return TableKit("iceberg", tmp_path, properties={"uri": url})
+    if request.param == "glue":
+        return make_glue_kit(tmp_path, request.getfixturevalue("s3"))
     bucket, endpoint = request.getfixturevalue("bucket"), request.getfixturevalue("s3")
     if request.param == "iceberg on s3":
         return TableKit("iceberg", tmp_path, store=bucket, properties={**KEYS, "s3.endpoint": endpoint})
@@ -104,6 +115,7 @@ def test_commits_are_the_same_in_every_store(kit: TableKit, case: Callable[[Tabl
 
 
 def test_pin_is_the_same_in_every_store(kit: TableKit) -> None:
+    kit.open().check_output(LEDGER, by_period=True)
     version = kit.publish(lines("2026-01", "1.00"))
     kit.publish(lines("2026-02", "2.00"), period="2026-02")
     kit.publish(lines("2026-01", "3.00"), token=2)

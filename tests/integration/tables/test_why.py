@@ -8,7 +8,7 @@ from airflow_provider_runtime.cli.local_run import LocalRunner
 from airflow_provider_runtime.cli.why import ask
 from airflow_provider_runtime.core.evidence.why import Question
 from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
-from airflow_provider_runtime.core.runs.published import find_told_run
+from airflow_provider_runtime.core.runs.published import find_reported_run
 from spark_jobs.contract.why import History
 from tests.integration.tables.books import Books, double_into
 from tests.integration.tables.kit import lines
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.integration]
 
 def why(books: Books, run_id: str | None = None) -> History:
     registry, place = books.place.registry, books.place
-    found = find_told_run(registry, "close", "2026-01", run_id)
+    found = find_reported_run(registry, "close", "2026-01", run_id)
     runner = LocalRunner(registry, lambda: place.spark, place.said.append)
     return ask(runner, found, RunSnapshots().read(found.record), Question(where='account = "A1"'))
 

@@ -1,12 +1,15 @@
-"""A process that replaces rows of a table again and again; to be killed at any moment.
+"""Processes that replace rows of a table again and again; to be killed at any moment.
 
     writer.py FORMAT ROOT PROJECT PERIOD COUNT [overwrite]
 
-Each replacement writes three files, and every row of it holds the same number. Prints a line for each commit.
+Each line of standard input begins a life, a process of its own: its number is printed first, then a line for each of
+its replacements, then `over` and how it has ended. Each replacement writes three files, and every row of it holds the
+same number.
 """
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 import time
@@ -21,8 +24,21 @@ ROWS = 6
 
 
 def main() -> None:
-    format_, root, project, period, count = sys.argv[1:6]
-    periods = () if "overwrite" in sys.argv[6:] else (period,)
+    # Imported once for all lives: it takes as long as several replacements.
+    __import__("pyiceberg.catalog.sql" if sys.argv[1] == "iceberg" else "deltalake")
+    for _ in sys.stdin:
+        child = os.fork()
+        if not child:
+            live(*sys.argv[1:])
+            os._exit(0)
+        print("life", child, flush=True)
+        print("over", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+def live(format_: str, root: str, project: str, period: str, count: str, *mode: str) -> None:
+    """Replace rows so many times."""
+    random.seed()
+    periods = () if "overwrite" in mode else (period,)
     kit = TableKit(format_, Path(root))  # type: ignore[arg-type]
     for _ in range(int(count)):
         number = random.randrange(10**9)

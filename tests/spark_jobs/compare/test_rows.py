@@ -14,7 +14,8 @@ import pytest
 
 from spark_jobs.compare.rows import compare_rows
 from spark_jobs.contract.comparison import OutputComparison
-from spark_jobs.contract.plan import Column, Destination, OutputOperation
+from spark_jobs.contract.operations import Destination, OutputOperation
+from spark_jobs.contract.tables import Column
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -170,9 +171,7 @@ def make_rows(chance: random.Random) -> list[Row]:
     ]
 
 
-@pytest.mark.parametrize(
-    "seed", [*range(12), *(pytest.param(seed, marks=pytest.mark.chaos) for seed in range(12, 300))]
-)
+@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(seed, marks=pytest.mark.chaos) for seed in range(4, 300))])
 def test_random_pairs_are_compared_as_in_python(spark: SparkSession, seed: int) -> None:
     chance = random.Random(seed)
     before = make_rows(chance)

@@ -39,6 +39,8 @@ project:
     - {seq: 20, name: w, type: output, arguments: {destination: {datasource_id: lake, table: out}, key: [amount]}}
   checks:
     - {name: no jump, output: 20, value: COUNT(*), change: {to: 5%}}
+    - {name: lines, output: 20, value: COUNT(*)}
+    - {name: feed, output: 20, value: COUNT(*), equals: {dataset_id: D, value: COUNT(*)}}
 """
 
 
@@ -132,6 +134,21 @@ def test_unknown_checks_are_refused(
         run(place, "--period", "2026-01", *arguments)
 
 
+def test_second_override_is_refused_with_the_one_that_holds(place: list[str]) -> None:
+    arguments = ("--period", "2026-01", "--override", "no jump", "--reason")
+    run(place, *arguments, "a merger")
+    run(place, *arguments, "a merger")
+    with pytest.raises(DefinitionError, match=r"overridden already, by .*: a merger"):
+        run(place, *arguments, "another reason")
+    run(place, "--period", "2026-01", "--withdraw", "no jump")
+    assert "another reason" in run(place, *arguments, "another reason").stdout
+
+
+def test_control_total_is_not_overridden_as_it_cannot_fail(place: list[str]) -> None:
+    with pytest.raises(DefinitionError, match="check 'lines' is a control total, which cannot fail"):
+        run(place, "--period", "2026-01", "--override", "lines", "--reason", "r")
+
+
 def test_period_that_the_calendar_does_not_have_is_refused(place: list[str]) -> None:
     for arguments in (("--override", "no jump", "--reason", "r"), ()):
         with pytest.raises(PeriodError):
@@ -153,7 +170,10 @@ def test_dry_run_and_resolve_say_what_is_checked_and_what_may_fail(place: list[s
     assert [line.split() for line in dry.stdout.splitlines() if "block" in line] == [
         ["key", "of", "output", "20", "20", "unique", "block"],
         ["no", "jump", "20", "value", "block"],
+        ["lines", "20", "value", "block"],
+        ["feed", "20", "value", "block"],
     ]
+    assert ["check", "feed", "d", "1", "r"] in [line.split() for line in dry.stdout.splitlines()]
     resolved = CliRunner().invoke(root_command, ["resolve", *place, "--period", "2026-01"])
     for told in (dry.stdout, resolved.stderr):
         assert "check 'no jump' may fail: overridden by " in told

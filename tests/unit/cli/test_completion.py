@@ -38,6 +38,7 @@ def test_periods_of_the_named_project_are_offered_the_last_of_a_range_too(books:
     assert found
     assert found == sorted(found, reverse=True)
     assert all(name.startswith("2026-0") for name in found)
+    assert found[-1] in offer("periods", "--close", "2026-0")
     ranges = offer("run", "--project", "close", "--period", "2026-02..2026-0")
     assert "2026-02..2026-03" in ranges
     assert "2026-02..2026-01" not in ranges
@@ -55,3 +56,10 @@ def test_nothing_is_made_and_nothing_fails_in_an_empty_folder(tmp_path: Path, mo
     for words in (("run", "--project", ""), ("run", "--period", ""), ("publish", ""), ("why", "--run", "")):
         assert offer(*words) == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_project_whose_name_is_several_words_is_offered_by_id(books: Books) -> None:
+    file = next(found for found in Path("catalog").rglob("*.yaml") if "name: close" in found.read_text("utf-8"))
+    file.write_text(file.read_text("utf-8").replace("name: close", "name: Monthly close of all", 1), "utf-8")
+    assert "Monthly close of all" not in offer("run", "--project", "")
+    assert "close" in offer("run", "--project", "clo")

@@ -188,4 +188,19 @@ def test_checks_are_explained_with_their_sql_and_lineage(catalog: Path) -> None:
     assert "check:2" in {table["key"] for table in document["tables"]}
     text = run(catalog).output
     assert "check 'nothing lost' on output 30, warns" in text
-    assert "rests on FX.rates.rate, GL.entries.amount" in text
+    assert "depends on FX.rates.rate, GL.entries.amount" in text
+
+
+def test_mermaid_leads_outputs_and_tables_to_the_checks_that_read_them(catalog: Path) -> None:
+    (catalog / "all.yaml").write_text(CATALOG.rstrip("\n") + CHECKS)
+    lines = run(catalog, "--format", "mermaid").output.splitlines()
+    assert [line.strip() for line in lines if "check" in line] == [
+        'check0{{"nothing lost"}}',
+        "out30 --> check0",
+        "t0 --> check0",
+        'check1{{"one row a currency"}}',
+        "out30 --> check1",
+        'check2{{"rates"}}',
+        "out30 --> check2",
+        "t2 --> check2",
+    ]

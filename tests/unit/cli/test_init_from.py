@@ -79,7 +79,8 @@ def test_types_are_the_narrowest_that_every_value_fits(data: Path) -> None:
         ("1e3", "string"),
         ("2026-01-31T10:00:00", "timestamp"),
         ("2026-01-31", "date"),
-        ("31.01.2026", "string"),
+        ("31.01.2026", "date"),
+        ("01/02/2026", "string"),
         ("", "string"),
     ],
 )
@@ -117,15 +118,20 @@ def test_parquet_tells_its_types_itself(data: Path) -> None:
     assert found["id"] == ("integer", None, None)
     assert found["amount"] == ("decimal", 20, 4)
     assert found["at"] == ("timestamp", None, None)
-    assert costs.columns[3].remark == "the file has double: choose a type that fits"
-    assert costs.remarks == ["column 'bad name' is left out: rename it, names are letters, digits and _"]
+    assert costs.remarks == [
+        "column 'share' is left out: no type of a dataset holds a double exactly",
+        "column 'bad name' is left out: rename it in the file; names are letters, digits and _",
+    ]
 
 
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (("a,a", "1,2"), "is not a header"),
-        (("Amount (EUR)",), "has no column that a dataset can declare"),
+        (("a,A", "1,2"), "has 'A' twice"),
+        (("Amount (EUR)",), "column 'Amount (EUR)' is left out: rename it"),
+        (("1,2", "3,4"), "has numbers, not names of columns"),
+        (("",), "is empty"),
+        (('a,"b', "x" * 200_000), "line 2: field larger than field limit"),
     ],
 )
 def test_file_that_cannot_be_a_dataset_is_told(
@@ -136,6 +142,82 @@ def test_file_that_cannot_be_a_dataset_is_told(
     assert result.exit_code == 2
     assert message in result.output
     assert not (tmp_path / "books").exists()
+
+
+@pytest.mark.parametrize(
+    ("days", "kind", "option", "remark"),
+    [
+        (("31.01.2026", "01.02.2026"), "date", "dd.MM.yyyy", "days are written as dd.MM.yyyy"),
+        (("01/31/2026", "02/01/2026"), "date", "MM/dd/yyyy", "days are written as MM/dd/yyyy"),
+        (("01/02/2026", "02/01/2026"), "string", None, "days as dd/MM/yyyy or MM/dd/yyyy: see the option dateFormat"),
+        (("20260131", "20260201"), "integer", None, "may be days: the option dateFormat"),
+    ],
+)
+def test_days_in_another_form_are_read_where_the_form_is_clear(
+    days: tuple[str, ...], kind: str, option: str | None, remark: str, data: Path
+) -> None:
+    (table,) = guess(data, write(data, "days.csv", "id;day", *(f"1;{day}" for day in days)))
+    assert (table.columns[1].type, table.columns[1].remark) == (kind, remark)
+    assert table.options.get("dateFormat") == option
+
+
+def test_days_in_two_forms_stay_text(data: Path) -> None:
+    (table,) = guess(data, write(data, "days.csv", "sent;paid", "31.01.2026;2026-02-01"))
+    assert [column.type for column in table.columns] == ["string", "date"]
+    assert "dateFormat" not in table.options
+
+
+def test_file_of_excel_is_read(data: Path) -> None:
+    text = '\ufeffBeleg;Betrag;Kunden Nr;Leer;Bemerkung\r\n1;1.234,56;007;;"a;\r\nb"\r\n2;-3,5;8;;\r\n'
+    (data / "excel.csv").write_bytes(text.encode())
+    (table,) = guess(data, "excel.csv")
+    assert table.options == {"header": "true", "delimiter": ";", "multiLine": "true"}
+    found = {column.name: (column.type, column.remark) for column in table.columns}
+    assert found == {
+        "Beleg": ("integer", ""),
+        "Betrag": (
+            "string",
+            'numbers with a comma: convert with NUMBER(REPLACE(REPLACE(…, ".", ""), ",", "."), 18, 2)',
+        ),
+        "Leer": ("string", "no value seen"),
+        "Bemerkung": ("string", ""),
+    }
+    assert table.remarks == ["column 'Kunden Nr' is left out: rename it in the file; names are letters, digits and _"]
+
+
+def test_codes_keep_their_zeros(data: Path) -> None:
+    (table,) = guess(data, write(data, "codes.csv", "article,customer", "4006381333931,007", "0012345678905,12"))
+    told = "codes: digits that begin with 0"
+    assert [(column.type, column.remark) for column in table.columns] == [("string", told), ("string", told)]
+
+
+def test_line_of_another_length_is_told(data: Path) -> None:
+    (table,) = guess(data, write(data, "ragged.csv", "a;b", "1;2", "1;2;3"))
+    assert table.remarks == ["line 3 of ragged.csv has 3 values, the header 2: a run stops there"]
+
+
+def test_file_of_utf_16_is_told(data: Path, tmp_path: Path) -> None:
+    (data / "wide.csv").write_bytes("a,b\n1,2\n".encode("utf-16"))
+    assert "is UTF-16: save it as UTF-8" in invoke("init", tmp_path / "b", "--from", data / "wide.csv").output
+
+
+def test_first_run_is_of_a_period_that_the_files_have(data: Path, tmp_path: Path) -> None:
+    files = [data / "sales_2026-01.csv", data / "sales_2026-02.csv"]
+    assert "--period 2026-02" in invoke("init", tmp_path / "books", "--from", *files).output
+
+
+def test_system_columns_need_not_be_declared(data: Path) -> None:
+    (table,) = guess(data, write(data, "kept.csv", "_row_id,_deleted,amount", "x,false,1"))
+    assert [column.name for column in table.columns] == ["amount"]
+    assert table.remarks[0] == "column '_row_id' is left out: it is a system column, which is kept as it is"
+
+
+def test_damaged_parquet_is_told(data: Path, tmp_path: Path) -> None:
+    write(data, "broken.parquet", "hello")
+    result = invoke("init", tmp_path / "b", "--from", data / "broken.parquet")
+    assert result.exit_code == 1
+    assert "DATA_001" in result.output
+    assert "cannot be read as Parquet" in result.output
 
 
 def test_file_of_another_kind_is_told(data: Path, tmp_path: Path) -> None:

@@ -29,6 +29,12 @@ def test_periods_closed_with_a_reason_shows_who_when_and_why(url: str) -> None:
     assert "books [done]" in CliRunner().invoke(periods, ["--registry", url]).stdout
 
 
+def test_no_registry_is_made_for_a_period_that_does_not_exist(url: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(periods, ["--registry", url, "--close", "2026-13", "--reason", "x"])
+    assert isinstance(result.exception, PeriodError)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("arguments", [["--lock", "2026-01"], ["--lock", "2026-01", "--close", "2026-02"]])
 def test_periods_wrong_use_has_exit_status_2(url: str, arguments: list[str]) -> None:
     assert CliRunner().invoke(periods, ["--registry", url, *arguments]).exit_code == 2
@@ -93,7 +99,7 @@ def test_periods_reopen_of_one_in_a_closed_quarter_names_the_quarter_and_then_wo
     refused = change(url, "--reopen", "2026-01")
     assert refused is not None
     assert refused.code == "PERIOD_002"
-    assert "2026-01 lies in 2026-Q1, which is closed" in str(refused)
+    assert "2026-01 is part of 2026-Q1, which is closed" in str(refused)
     assert refused.problems[0].hint == (
         "first reopen 2026-Q1 with `airflow-runtime periods --reopen 2026-Q1 --reason TEXT`"
         " (and --registry, if you gave one here)"

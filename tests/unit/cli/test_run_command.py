@@ -70,6 +70,47 @@ def test_dry_run_says_of_every_location_whether_it_is_there(folder: Path) -> Non
     assert row.split()[-2:] == ["yes", "error"]
 
 
+OPENING = """
+dataset:
+  id: opening
+  name: Opening
+  version: 1
+  resolver_id: registry
+  period_shift: -1
+  on_missing: empty
+  main_table: {name: Closing, temporal_mode: period, columns: [{name: account, type: string}]}
+---
+project:
+  id: carried
+  name: carried
+  version: 1
+  input_dataset_id: opening
+  operations:
+    - seq: 10
+      name: write
+      type: output
+      arguments: {destination: {type: parquet, path: out/closing}, register_as_dataset: Closing}
+"""
+
+
+def test_dry_run_names_a_registered_dataset_of_which_nothing_is_there(folder: Path) -> None:
+    (folder / "catalog" / "carried.yaml").write_text(OPENING, encoding="utf-8")
+    said = invoke("--project", "carried", "--period", "2026-01", "--dry-run").output
+    (row,) = [line for line in said.splitlines() if line.startswith("input ") and "no location" in line]
+    assert row.split()[-2:] == ["no", "empty"]
+
+
+def test_mistake_of_every_period_is_told_once_and_listed_for_each(folder: Path) -> None:
+    path = folder / "catalog" / "all.yaml"
+    path.write_text(path.read_text("utf-8").replace("dataset_id: ", "dataset_id: no-"), encoding="utf-8")
+    result = invoke("--project", "conversion", "--period", "2026-01..2026-03", "--keep-going")
+    assert result.exit_code == 1
+    assert result.stderr.count("DATASET_001") == 1
+    assert "2026-03: failed, for the same reason as 2026-02" in result.stderr
+    listed = [line.split()[:3] for line in result.stdout.splitlines() if "2026-0" in line]
+    assert listed == [["conversion", f"2026-0{month}", "failed"] for month in (1, 2, 3)]
+
+
 CALENDAR = """---
 calendar:
   id: fiscal
@@ -85,7 +126,7 @@ calendar:
     [
         ({"month": "locked"}, ("--allow-closed",), "period 2026-01 is locked in the calendar's file"),
         ({"month": "closed"}, (), "period 2026-01 is closed in the calendar's file"),
-        ({"year": "locked"}, (), "period 2026-01 lies in FY26, which is locked in the calendar's file"),
+        ({"year": "locked"}, (), "period 2026-01 is part of FY26, which is locked in the calendar's file"),
         ({"month": "locked"}, ("--catalog", "elsewhere"), "catalog folder does not exist"),
     ],
 )
@@ -193,25 +234,39 @@ def test_report_into_a_pipe_leaves_the_pipe_where_it_is(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
 
 
-@pytest.mark.parametrize(("master", "hint"), [("bogus[", "'bogus[' is not a master"), ("local[2]", "Java 17")])
-def test_hint_of_a_session_that_does_not_start_names_a_wrong_master(
-    master: str, hint: str, monkeypatch: pytest.MonkeyPatch
+def test_master_that_is_none_is_refused_before_spark_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_spark, "_start_session", lambda *_, **__: pytest.fail("it was started"))
+    with pytest.raises(InfrastructureError, match=r"'bogus\[' is not a master"):
+        local_spark.start_spark("bogus[", {})
+
+
+@pytest.mark.parametrize(
+    ("master", "told"), [("lokal", "'lokal' is not a master"), ("warm", "no warm Spark is running")]
+)
+def test_master_that_cannot_be_used_leaves_no_failed_run(
+    folder: Path, master: str, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object) -> None:
+    monkeypatch.setattr("airflow_provider_runtime.cli.warm_spark.find_warm_spark", lambda: None)
+    result = invoke("--project", "conversion", "--period", "2026-01", "--master", master, "--report", "report.json")
+    assert result.exit_code == 1
+    assert told in result.stderr
+    assert json.loads((folder / "report.json").read_text("utf-8"))["error"]["code"] == "INFRA_001"
+    assert CliRunner().invoke(root_command, ["runs"]).stdout == "no runs yet\n"
+
+
+def test_session_that_does_not_start_says_that_java_may_be_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise RuntimeError("[JAVA_GATEWAY_EXITED] Java gateway process exited")
 
     monkeypatch.setattr(local_spark, "_start_session", fail)
+    monkeypatch.setattr(local_spark, "require_java", lambda: None)
     with pytest.raises(InfrastructureError) as caught:
-        local_spark.start_spark(master, {})
-    assert hint in str(caught.value.problems[0].hint)
+        local_spark.start_spark("local[2]", {})
+    assert "Java 17" in str(caught.value.problems[0].hint)
 
 
 @pytest.mark.parametrize("master", ["sc:/h:1/;token=hunter2", "spark//u:hunter2@h", "h?token=hunter2"])
 def test_secret_in_a_master_that_is_none_is_not_repeated(master: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError(f"Could not parse Master URL: '{master}'")
-
-    monkeypatch.setattr(local_spark, "_start_session", fail)
     with pytest.raises(InfrastructureError) as caught:
         local_spark.start_spark(master, {})
     (problem,) = caught.value.problems

@@ -82,12 +82,19 @@ APPEND = """    - {seq: 20, name: more, type: append, arguments: {source: {datas
 """
 
 
+OVERRIDES = """  resolver_overrides: {gl: rates-resolver}
+"""
+
+
 @pytest.mark.parametrize(
     ("datasets", "project", "expected"),
     [
         (DATASETS.replace("  is_default: true\n", ""), PROJECT, ["RESOLVE_001 close.yaml:5"]),
         (DATASETS.replace("is_default: true", "is_default: true\n  status: disabled"), PROJECT,
          ["RESOLVE_002 close.yaml:5"]),
+        (DATASETS.replace("  name: GL", "  name: GL\n  resolver_id: rates-resolver") + RATES, PROJECT,
+         ["RESOLVE_002 close.yaml:5"]),
+        (DATASETS + RATES, PROJECT + OVERRIDES, ["RESOLVE_002 close.yaml:14"]),
         (DATASETS + RATES, PROJECT + APPEND, ["APPEND_007 close.yaml:14"]),
         (DATASETS + RATES, PROJECT, []),
         (DATASETS + RATES.replace("status: disabled", "status: active"), PROJECT + APPEND, []),
@@ -95,7 +102,8 @@ APPEND = """    - {seq: 20, name: more, type: append, arguments: {source: {datas
          ["CATALOG_004 datasets.yaml:13"]),
         (DATASETS.replace("is_default: true", "is_default: maybe"), PROJECT, ["CATALOG_002 datasets.yaml:7"]),
     ],
-    ids=["none", "disabled default", "disabled source", "not used", "active", "unknown", "with a mistake"],
+    ids=["none", "disabled default", "disabled", "disabled override", "disabled source",
+         "not used", "active", "unknown", "with a mistake"],
 )  # fmt: skip
 def test_used_dataset_without_a_resolver_is_told_once(
     catalog: Path, datasets: str, project: str, expected: list[str]

@@ -17,7 +17,7 @@ from airflow_provider_runtime.core.planning.stale.plan import Plan, Scope
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
 from airflow_provider_runtime.core.registry.ports import Attempt, SliceWrite
 from airflow_provider_runtime.core.runs.begin import begin_attempt
-from spark_jobs.contract.plan import OutputOperation
+from spark_jobs.contract.operations import OutputOperation
 from spark_jobs.contract.snapshot import Snapshot
 
 TODAY = date(2026, 4, 15)
@@ -115,9 +115,9 @@ class Books:
         entry = next(e for e in self.plan().entries if (e.work.project, e.work.period) == (project, period))
         return [(reason.kind, reason.columns) for reason in entry.reasons]
 
-    def resolve(self, project: str, period: str) -> Snapshot:
+    def resolve(self, project: str, period: str, as_of: date | None = None) -> Snapshot:
         loaded = load_catalog(self.root / "catalog")
-        options = ResolveOptions(slice_store=str(self.root / "slices"))
+        options = ResolveOptions(slice_store=str(self.root / "slices"), as_of=as_of)
         return build_snapshot(loaded, project, period, options, registry=self.registry)
 
     def begin(self, project: str, period: str, **options: Any) -> Attempt:
@@ -125,8 +125,8 @@ class Books:
         uri = write_snapshot(snapshot, str(self.root / "snapshots"))
         return begin_attempt(self.registry, snapshot, snapshot_uri=uri, **options)
 
-    def run(self, project: str, period: str, *, fails: bool = False) -> None:
-        snapshot = self.resolve(project, period)
+    def run(self, project: str, period: str, *, fails: bool = False, as_of: date | None = None) -> None:
+        snapshot = self.resolve(project, period, as_of)
         uri = write_snapshot(snapshot, str(self.root / "snapshots"))
         attempt = begin_attempt(self.registry, snapshot, snapshot_uri=uri)
         if fails:

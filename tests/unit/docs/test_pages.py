@@ -40,8 +40,10 @@ def list_snippets(kind: str) -> list[object]:
 
 @pytest.mark.parametrize("text", list_snippets("yaml"))
 def test_yaml_snippet_is_valid(text: str, tmp_path: Path) -> None:
-    if text.startswith("expect:"):
-        text = "scenario: s\nrun: {project: p, period: 2026-01}\n" + text
+    for key, rest in (("expect:", ""), ("data:", "expect: {error: {code: DATA_001}}\n")):
+        if text.startswith(key):
+            text = f"scenario: s\nrun: {{project: p, period: 2026-01}}\n{text}{rest}"
+            break
     if re.search(r"^scenario:", text, re.MULTILINE):
         path = tmp_path / "scenario.yaml"
         path.write_text(text, encoding="utf-8")
@@ -200,3 +202,13 @@ def test_examples_have_scenarios_for_each_folder() -> None:
     loaded = load_scenarios([ROOT / "dags_examples" / "scenarios"])
     assert all(scenario.scenario is not None for scenario in loaded)
     assert load_catalog(ROOT / "dags_examples" / "catalog").problems == ()
+
+
+def test_recipes_of_the_cookbook_are_short() -> None:
+    text = (ROOT / "docs" / "cookbook.md").read_text("utf-8")
+    recipes = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    assert len(recipes) >= 8
+    for recipe in recipes:
+        (block,) = SNIPPET.finditer(recipe)
+        assert block["kind"] in ("yaml", "bash")
+        assert block["text"].count("\n") <= 40

@@ -25,7 +25,8 @@ echo "$SECRET"
 exit {status}
 """
 
-QUICK = "-XX:+UseParallelGC -XX:CompileThresholdScaling=3"
+CLASSES = "-XX:MetaspaceSize=256m"
+QUICK = f"-XX:+UseParallelGC -XX:CompileThresholdScaling=3 {CLASSES}"
 
 
 @pytest.fixture
@@ -110,12 +111,12 @@ def test_a_collector_of_the_users_own_stays(environ: dict[str, str], tmp_path: P
     (tmp_path / "spark-defaults.conf").write_text(chosen.replace("=", " ", 1))
     for settings, more in (([chosen], {}), ([], serial), ([], {"SPARK_CONF_DIR": str(tmp_path)})):
         quick = make_quick_environment("local", settings, {**environ, **more}, None)
-        assert quick == {"SPARK_SUBMIT_OPTS": "-XX:CompileThresholdScaling=3"}
+        assert quick == {"SPARK_SUBMIT_OPTS": f"-XX:CompileThresholdScaling=3 {CLASSES}"}
 
 
 @pytest.mark.parametrize("name", ["SPARK_SUBMIT_OPTS", "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"])
 @pytest.mark.parametrize(
-    "options", ["-XX:+UseG1GC -XX:TieredStopAtLevel=1", "-XX:VMOptionsFile=o", "-XX:Flags=o", "@o"]
+    "options", [f"-XX:+UseG1GC -XX:TieredStopAtLevel=1 {CLASSES}", "-XX:VMOptionsFile=o", "-XX:Flags=o", "@o"]
 )
 def test_options_of_java_that_the_user_has_set_elsewhere_stay(environ: dict[str, str], name: str, options: str) -> None:
     assert make_quick_environment("local", [], {**environ, name: options}, None) == {}
@@ -133,15 +134,17 @@ def test_settings_that_are_written_into_the_folder_of_spark_later_count(environ:
 @pytest.mark.parametrize("chosen", ["-XX:CompileThresholdScaling=1", "-XX:TieredStopAtLevel=1"])
 def test_what_the_user_says_of_the_compiler_stays(environ: dict[str, str], chosen: str) -> None:
     settings = [f"spark.driver.extraJavaOptions={chosen}"]
-    assert make_quick_environment("local", settings, environ, None) == {"SPARK_SUBMIT_OPTS": "-XX:+UseParallelGC"}
+    assert make_quick_environment("local", settings, environ, None) == {
+        "SPARK_SUBMIT_OPTS": f"-XX:+UseParallelGC {CLASSES}"
+    }
 
 
 def test_a_run_of_little_data_is_compiled_once_and_quickly(environ: dict[str, str]) -> None:
     quick = make_quick_environment("local", [], environ, None, is_small=True)
-    assert quick == {"SPARK_SUBMIT_OPTS": "-XX:+UseParallelGC -XX:TieredStopAtLevel=1"}
+    assert quick == {"SPARK_SUBMIT_OPTS": f"-XX:+UseParallelGC -XX:TieredStopAtLevel=1 {CLASSES}"}
     chosen = ["spark.driver.extraJavaOptions=-XX:CompileThresholdScaling=1"]
     assert make_quick_environment("local", chosen, environ, None, is_small=True) == {
-        "SPARK_SUBMIT_OPTS": "-XX:+UseParallelGC"
+        "SPARK_SUBMIT_OPTS": f"-XX:+UseParallelGC {CLASSES}"
     }
 
 

@@ -82,7 +82,7 @@ def test_an_error_that_nobody_expects_is_an_error_with_its_place(tmp_path: Path)
     [
         ("expect: {}", "nothing is expected"),
         ("expected: {error: {code: X}}", "unknown key 'expected'"),
-        ("expect: {error: {code: A, message: '('}}", "no regular expression"),
+        ("expect: {error: {code: A, message: '('}}", "not a regular expression"),
         ("expect: {error: {code: A}}\ndata: [{dataset: orders}]", "either rows or a file"),
         ("expect: {error: {code: A}, outputs: [{operation: 1}]}", "exclude each other"),
         ("expect: {outputs: [{operation: 1, match: some}]}", "match"),

@@ -16,12 +16,13 @@ from spark_jobs.checks.values import (
     is_equal,
     is_near,
     make_equal_bounds,
+    merge_values,
     parse_value,
     read_value,
     subtract,
     write_value,
 )
-from spark_jobs.contract.checks import Check, CheckedValue, GroupKey, GroupResult, Limit
+from spark_jobs.contract.checks import Check, CheckedValue, GroupKey, GroupResult, Limit, Merge
 
 NUMBERS = st.decimals(allow_nan=False, allow_infinity=False, places=20, min_value=-(10**38), max_value=10**38)
 AMOUNTS = st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=0, max_value=10**12)
@@ -144,3 +145,22 @@ def test_values_are_written_exactly_and_read_again(found: object, type_: str, te
     value = read_value(found, type_)
     assert write_value(value) == text
     assert parse_value(text, type_) == value
+
+
+@pytest.mark.parametrize(
+    ("merge", "parts", "whole"),
+    [
+        ("sum", [Decimal("0.10"), Decimal("-0.30")], Decimal("-0.20")),
+        ("sum", [Decimal("9" * 38), Decimal("0.01")], Decimal("9" * 38 + ".01")),
+        ("sum", [3, 4], 7),
+        ("sum", [None, 4], 4),
+        ("sum", [None, None], None),
+        ("sum", [], None),
+        ("min", [Decimal(2), Decimal(-1)], Decimal(-1)),
+        ("max", ["a", None, "é"], "é"),
+        ("max", [date(2026, 1, 1), date(2026, 1, 2)], date(2026, 1, 2)),
+        ("min", [None], None),
+    ],
+)
+def test_values_of_parts_make_the_value_of_all(merge: Merge, parts: list[object], whole: object) -> None:
+    assert merge_values(merge, parts) == whole

@@ -10,7 +10,9 @@ ALLOWED = [
     "jdbc:postgresql://h:5432/d?ssl=true&sslmode=require&ApplicationName=x&currentSchema=a,b&targetServerType=primary",
     "jdbc:mysql://h:3306/d?useSSL=true&connectionTimeZone=UTC&rewriteBatchedStatements=true",
     "jdbc:mysql://address=(host=h)(port=3306)/d",
-    "jdbc:mariadb://h/d?sslMode=verify-full",
+    "jdbc:mariadb://h/d?sslMode=verify-full&useSsl",
+    "jdbc:postgresql://h/d?",
+    "jdbc:postgresql://h/d?ssl&currentSchema=a%26b",
     "jdbc:sqlserver://h:1433;databaseName=d;encrypt=true;trustServerCertificate=false;applicationIntent=ReadOnly",
     "jdbc:sqlserver://h\\instance;databaseName={my;d}",
     "jdbc:oracle:thin:@h:1521:sid",
@@ -40,6 +42,9 @@ REFUSED = [
     ("jdbc:sqlserver://h; {traceFile}=x", "traceFile"),
     ("jdbc:db2://h:1/d:traceFile=/tmp/x;", "traceFile"),
     ("jdbc:snowflake://h/?tracing=ALL", "tracing"),
+    ("jdbc:mariadb://h/d?allowLocalInfile", "allowLocalInfile"),
+    ("jdbc:mariadb://h/d?useSsl=true&allowMulti%51ueries", "allowMultiQueries"),
+    ("jdbc:postgresql://h/d?ssl&logServerErrorDetail&", "logServerErrorDetail"),
     ("jdbc:unknown://h/d?ssl=true", "ssl"),
 ]
 

@@ -309,7 +309,6 @@ def _model(monkeypatch: pytest.MonkeyPatch) -> None:
     assert publish_module.Publication is Publication
 
 
-LARGE = Setting(2, False, False)
 SETTINGS = [
     Setting(files, exchanges, overwrite)
     for files in (1, 2)
@@ -318,14 +317,18 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "setting",
-    # Those that take longest are left to the long form.
-    [pytest.param(item, marks=pytest.mark.chaos if item.overwrite or item == LARGE else ()) for item in SETTINGS],
-    ids=str,
-)
+@pytest.mark.chaos
+@pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_two_attempts_in_every_order_with_a_crash_and_a_lost_answer(setting: Setting) -> None:
     states, ends = explore(setting, 2, 1, 1)
+    assert states > 500
+    assert ends > 50
+
+
+@pytest.mark.parametrize("setting", [Setting(1, True, False), Setting(1, False, False)], ids=str)
+def test_two_attempts_that_interrupt_each_other_twice_with_a_crash_and_a_lost_answer(setting: Setting) -> None:
+    """The short form of the test above."""
+    states, ends = explore(setting, 2, 1, 1, switches=2)
     assert states > 500
     assert ends > 50
 

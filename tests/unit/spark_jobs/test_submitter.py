@@ -35,14 +35,14 @@ def test_job_of_a_process_that_was_killed_is_refused(submitter: subprocess.Popen
         submitter.wait()
     else:
         os.waitid(os.P_PID, submitter.pid, os.WEXITED | os.WNOWAIT)
-    with pytest.raises(JobError, match=f"INFRA_001: the process {submitter.pid} that submitted this job has gone"):
+    with pytest.raises(JobError, match=f"INFRA_001: the process {submitter.pid} that submitted this job has ended"):
         require_submitter()
 
 
 def test_job_of_a_process_that_stands_still_is_refused_until_it_goes_on(submitter: subprocess.Popen[bytes]) -> None:
     submitter.send_signal(signal.SIGSTOP)
     os.waitid(os.P_PID, submitter.pid, os.WSTOPPED | os.WNOWAIT)
-    with pytest.raises(JobError, match="stands still"):
+    with pytest.raises(JobError, match="is suspended"):
         require_submitter()
     submitter.send_signal(signal.SIGCONT)
     os.waitid(os.P_PID, submitter.pid, os.WCONTINUED)
@@ -51,7 +51,7 @@ def test_job_of_a_process_that_stands_still_is_refused_until_it_goes_on(submitte
 
 def test_later_process_of_the_same_number_is_not_the_submitter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(SUBMITTER_VARIABLE, f"{os.getpid()}:1")
-    with pytest.raises(JobError, match="has gone"):
+    with pytest.raises(JobError, match="has ended"):
         require_submitter()
 
 

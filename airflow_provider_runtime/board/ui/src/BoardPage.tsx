@@ -2,8 +2,9 @@
 import { Box, Button, Flex, Heading, NativeSelect, Spinner, Text } from "@chakra-ui/react";
 import { useEffect, useRef, useState } from "react";
 import { useSearchParams } from "react-router-dom";
-import { type Board, type Filter, type Period, type Place, type Project, backfill, getBoard, getEvidence, listPeriods, runPeriods } from "./api";
+import { type Board, type Filter, type Period, type Place, type Project, backfill, getBoard, getEvidence, isAtWork, listPeriods, runPeriods } from "./api";
 import { Confirm, type Question } from "./Confirm";
+import { sayPaused } from "./actions";
 import { EvidencePanel } from "./Evidence";
 import { Matrix } from "./Matrix";
 import { Legend } from "./states";
@@ -91,20 +92,22 @@ const makeRunQuestion = (board: Board, project: Project, periods: Period[]): Que
   const isBackfill = project.backfills && isRow && periods.length > 1;
   return {
     title: `Run ${names.length} stale and missing ${names.length === 1 ? "period" : "periods"} of ${project.project}`,
-    consequence: isBackfill
+    consequence: (isBackfill
       ? `Airflow backfills ${names[0]} to ${names[names.length - 1]}, one period after the other. Each publishes when all its checks pass.`
-      : `Airflow starts a run for each of ${names.join(", ")}. Each publishes when all its checks pass.`,
+      : `Airflow starts a run for each of ${names.join(", ")}. Each publishes when all its checks pass.`) + sayPaused(project.is_paused),
     button: isBackfill ? "Backfill" : "Run",
     run: (reason) => (isBackfill ? backfill(project.dag_id, periods, reason) : runPeriods(project.dag_id, names, reason)),
   };
 };
+
+const isRunning = (board: Board) => board.projects.some((project) => Object.values(project.cells).some((cell) => cell.state === "running"));
 
 export const BoardPage = ({ dagId }: { dagId?: string }) => {
   const [parameters, setParameters] = useSearchParams();
   const [question, setQuestion] = useState<Question | null>(null);
   const [message, setMessage] = useState<string | null>(null);
   const filter: Filter = Object.fromEntries(FILTERS.map((name) => [name, parameters.get(name) ?? undefined]));
-  const board = useAnswer(() => getBoard(dagId, filter), `${dagId ?? ""} ${JSON.stringify(filter)}`);
+  const board = useAnswer(() => getBoard(dagId, filter), `${dagId ?? ""} ${JSON.stringify(filter)}`, isRunning);
   const opened = { dagId: dagId ?? parameters.get("dag"), project: parameters.get("project"), period: parameters.get("period") };
 
   const change = (changes: Record<string, string | undefined>) =>
@@ -114,7 +117,7 @@ export const BoardPage = ({ dagId }: { dagId?: string }) => {
       return after;
     });
 
-  if (board.failure !== null) return <Text role="alert" p={6}>{board.failure}</Text>;
+  if (board.failure !== null && board.data === null) return <Text role="alert" p={6}>{board.failure}</Text>;
   if (board.data === null) return <Spinner m={6} />;
   const shown = board.data;
   const marked = shown.projects.find((project) => project.dag_id === opened.dagId && (opened.project ?? project.project) === project.project);
@@ -135,9 +138,10 @@ export const BoardPage = ({ dagId }: { dagId?: string }) => {
             ) : null}
           </Flex>
           {message === null ? null : <Text role="status" color="green.fg" mb={2}>{message}</Text>}
-          <Matrix board={shown} opened={opened} onOpen={(project, period) => change({ dag: project.dag_id, project: project.project, period: period.period })} />
+          {board.failure === null ? null : <Text role="alert" color="red.fg" mb={2}>This is what was known before: {board.failure}</Text>}
+          {shown.projects.length === 0 ? <Text p={6} borderWidth="1px" borderRadius="md">No project of this calendar and level has the tag "{filter.tag}".</Text> : <Matrix board={shown} opened={opened} onOpen={(project, period) => change({ dag: project.dag_id, project: project.project, period: period.period })} />}
           <Box mt={2}>
-            <Legend />
+            <Legend cells={shown.projects.flatMap((project) => Object.values(project.cells))} />
           </Box>
         </>
       )}
@@ -158,7 +162,7 @@ export const BoardPage = ({ dagId }: { dagId?: string }) => {
 };
 
 const Opened = ({ place, onChanged, onClose }: { place: Place; onChanged: () => void; onClose: () => void }) => {
-  const evidence = useAnswer(() => getEvidence(place), JSON.stringify(place));
+  const evidence = useAnswer(() => getEvidence(place), JSON.stringify(place), isAtWork);
   const top = useRef<HTMLDivElement>(null);
   const isThere = evidence.data !== null;
   // The matrix may fill the screen: what was opened below it is brought into view.
@@ -167,13 +171,11 @@ const Opened = ({ place, onChanged, onClose }: { place: Place; onChanged: () => 
     void top.current?.scrollIntoView({ block: "start" });
   }, [isThere]);
   return (
-    <Box ref={top} mt={6} p={4} borderWidth="1px" borderRadius="md">
-      <Flex justifyContent="flex-end">
-        <Button size="xs" variant="ghost" onClick={onClose} aria-label="Close the evidence">
-          ✕
-        </Button>
-      </Flex>
-      {evidence.failure !== null ? <Text role="alert">{evidence.failure}</Text> : null}
+    <Box ref={top} position="relative" mt={6} p={4} borderWidth="1px" borderRadius="md">
+      <Button size="sm" variant="ghost" position="absolute" top={3} right={3} onClick={onClose} aria-label="Close the evidence">
+        ✕
+      </Button>
+      {evidence.failure !== null ? <Text role="alert" pr={10}>{evidence.failure}</Text> : null}
       {evidence.data === null && evidence.failure === null ? <Spinner /> : null}
       {evidence.data === null ? null : (
         <EvidencePanel shown={evidence.data} onChanged={() => { evidence.reload(); onChanged(); }} />

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { Actions, CheckAction, Decisions } from "./actions";
 import type { Evidence, Run, RunLinks } from "./api";
 import { Confirm, type Question } from "./Confirm";
-import { Changes, Checks, Outputs, Rows, Section, count } from "./parts";
+import { Changes, Checks, Outputs, Rows, Section, count, moment, writeTotals } from "./parts";
 import { StateBadge } from "./states";
 
 const RunTable = ({ run, links, file }: { run: Run; links: RunLinks; file?: string }) => (
@@ -12,7 +12,7 @@ const RunTable = ({ run, links, file }: { run: Run; links: RunLinks; file?: stri
     <Rows
       heads={["Run", "Status", "By", "Started", "Finished", "Published", "Snapshot"]}
       rows={[[
-        <Code>{run.run_id}</Code>, run.status, run.who, run.started_at, run.finished_at, run.published_at,
+        <Code>{run.run_id}</Code>, run.status, run.who, moment(run.started_at), moment(run.finished_at), moment(run.published_at),
         <Code title={run.snapshot_sha256}>{run.snapshot_sha256.slice(0, 12)}</Code>,
       ]]}
     />
@@ -25,17 +25,17 @@ const RunTable = ({ run, links, file }: { run: Run; links: RunLinks; file?: stri
       </Box>
     )}
     <Flex gap={4} mt={2} fontSize="sm" wrap="wrap">
-      {links.dag_run === null ? null : <Link href={links.dag_run}>DAG run</Link>}
-      {links.log === null ? null : <Link href={links.log}>Log</Link>}
-      {links.snapshot === null ? null : <Link href={links.snapshot} target="_blank">Snapshot</Link>}
-      {links.report === null ? null : <Link href={links.report} target="_blank">Report</Link>}
-      {file === undefined ? null : <Link href={file} target="_blank">Evidence as a file</Link>}
+      {links.dag_run === null ? null : <Link variant="underline" href={links.dag_run}>DAG run</Link>}
+      {links.log === null ? null : <Link variant="underline" href={links.log}>Log</Link>}
+      {links.snapshot === null ? null : <Link variant="underline" href={links.snapshot} target="_blank">Snapshot</Link>}
+      {links.report === null ? null : <Link variant="underline" href={links.report} target="_blank">Report</Link>}
+      {file === undefined ? null : <Link variant="underline" href={file} target="_blank">Evidence as a file</Link>}
     </Flex>
   </>
 );
 
 const Deadline = ({ deadline }: { deadline: NonNullable<Evidence["deadline"]> }) =>
-  deadline.is_late ? <Badge colorPalette="red">! late: was due {deadline.due}</Badge> : <Badge>due {deadline.due}</Badge>;
+  deadline.is_late ? <Badge colorPalette="red">! late: was due {moment(deadline.due)}</Badge> : <Badge>due {moment(deadline.due)}</Badge>;
 
 /** The tab of a DAG run says how that run stands: what its tasks refuse is in no registry. */
 const AirflowRun = ({ airflow }: { airflow: NonNullable<Evidence["airflow"]> }) => (
@@ -43,7 +43,7 @@ const AirflowRun = ({ airflow }: { airflow: NonNullable<Evidence["airflow"]> }) 
     <Text>This DAG run: {airflow.state}.</Text>
     {airflow.failed.map((task) => (
       <Text key={task.task_id}>
-        The task {task.task_id} failed: <Link href={task.log}>its log says why</Link>
+        The task {task.task_id} failed: <Link variant="underline" href={task.log}>its log says why</Link>
       </Text>
     ))}
   </Box>
@@ -57,7 +57,7 @@ export const EvidencePanel = ({ shown, onChanged }: Props) => {
   const { run, latest } = shown;
   return (
     <Box data-testid="evidence">
-      <Flex gap={3} alignItems="center" wrap="wrap">
+      <Flex gap={3} alignItems="center" wrap="wrap" pr={10}>
         <Heading as="h2" size="lg">
           {shown.project}, {shown.period}
         </Heading>
@@ -97,7 +97,7 @@ export const EvidencePanel = ({ shown, onChanged }: Props) => {
         <Section title="Approval">
           <Rows
             heads={["Decision", "By", "Prepared by", "When", "Comment"]}
-            rows={[[shown.approval.decision, shown.approval.who, shown.approval.preparer, shown.approval.at, shown.approval.comment]]}
+            rows={[[shown.approval.decision, shown.approval.who, shown.approval.preparer, moment(shown.approval.at), shown.approval.comment]]}
           />
         </Section>
       )}
@@ -111,8 +111,8 @@ export const EvidencePanel = ({ shown, onChanged }: Props) => {
           <Rows
             heads={["Check", "By", "When", "Reason", ""]}
             rows={[
-              ...shown.overrides.map((found) => [found.check, found.who, found.at, found.reason, "in this run"]),
-              ...shown.permissions.map((found) => [found.check, found.who, found.at, found.reason, "in runs from now on"]),
+              ...shown.overrides.map((found) => [found.check, found.who, moment(found.at), found.reason, "in this run"]),
+              ...shown.permissions.map((found) => [found.check, found.who, moment(found.at), found.reason, "in runs from now on"]),
             ]}
           />
         </Section>
@@ -146,7 +146,7 @@ export const EvidencePanel = ({ shown, onChanged }: Props) => {
       ) : null}
       {shown.pins.length ? (
         <Section title={`Versions read${shown.as_of === null ? "" : `, as of ${shown.as_of}`}`}>
-          <Rows heads={["Used by", "Dataset", "Version", "Resolver"]} rows={shown.pins.map((pin) => [pin.used_by, pin.dataset, pin.version, pin.resolver])} />
+          <Rows heads={["Used by", "Dataset", "Version", "Table version", "Resolver"]} rows={shown.pins.map((pin) => [pin.used_by, pin.dataset, pin.version, pin.table_version, pin.resolver])} />
         </Section>
       ) : null}
       {shown.sources.length ? (
@@ -165,12 +165,12 @@ export const EvidencePanel = ({ shown, onChanged }: Props) => {
       ) : null}
       {shown.history.length ? (
         <Section title="Publications">
-          <Rows heads={["Published", "By", "Version", "Rows", "Run"]} numbers={[2, 3]} rows={shown.history.map((entry) => [entry.published_at, entry.who, entry.project_version, count(entry.rows), <Code>{entry.run_id}</Code>])} />
+          <Rows heads={["Published", "By", "Version", "Rows", "Totals", "Run"]} numbers={[2, 3]} rows={shown.history.map((entry) => [moment(entry.published_at), entry.who, entry.project_version, count(entry.rows), entry.outputs.map((output) => writeTotals(output.totals)).filter(Boolean).join("; "), <Code>{entry.run_id}</Code>])} />
         </Section>
       ) : null}
       {shown.status_history.length ? (
         <Section title="Closing and reopening">
-          <Rows heads={["Status", "By", "When", "Reason"]} rows={shown.status_history.map((entry) => [entry.status, entry.who, entry.at, entry.reason])} />
+          <Rows heads={["Status", "By", "When", "Reason"]} rows={shown.status_history.map((entry) => [entry.status, entry.who, moment(entry.at), entry.reason])} />
         </Section>
       ) : null}
       {question === null ? null : (

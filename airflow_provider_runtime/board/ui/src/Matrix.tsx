@@ -18,16 +18,18 @@ const RULES = {
   borderCollapse: "separate",
   borderSpacing: 0,
   "& th, & td": { borderBottomWidth: "1px", whiteSpace: "nowrap" },
-  "& th": { bg: "bg", position: "sticky", fontWeight: "medium", textAlign: "start", px: 2, py: 1 },
+  "& th": { bg: "bg", position: "sticky", fontWeight: "medium", textAlign: "start", verticalAlign: "middle", px: 2, py: 1 },
   "& thead th": { top: 0, zIndex: 2, fontSize: "sm", textAlign: "center" },
   "& tbody th": { left: 0, zIndex: 1 },
-  "& thead th:first-of-type": { left: 0, zIndex: 3, minW: "14rem", textAlign: "start" },
-  "& small": { display: "block", minH: "1.3em", fontSize: "xs", fontWeight: "normal", color: "fg.muted" },
+  "& tr > th:first-of-type": { minW: "12rem", maxW: "22rem", overflow: "hidden", textOverflow: "ellipsis", borderEndWidth: "1px" },
+  "& thead th:first-of-type": { left: 0, zIndex: 3, textAlign: "start" },
+  "& tbody tr:last-of-type > *": { borderBottomWidth: 0 },
+  "& small": { display: "block", fontSize: "xs", fontWeight: "normal", color: "fg.muted" },
   "& td": { textAlign: "center", px: 1, py: 1 },
-  "& button": { minW: "1.9rem", h: "1.6rem", px: 1, borderWidth: "1px", borderRadius: "sm", fontWeight: "bold", cursor: "pointer", color: "fg.muted" },
+  "& button": { position: "relative", minW: "3.2rem", h: "1.7rem", px: 1, borderWidth: "1px", borderRadius: "sm", fontWeight: "bold", cursor: "pointer", color: "fg.muted" },
   "& button:focus-visible": { outline: "2px solid", outlineColor: "blue.focusRing" },
   "& button[aria-current=true]": { outline: "2px solid", outlineColor: "fg" },
-  "& button sup": { ml: "1px", color: "red.fg" },
+  "& button sup": { position: "absolute", top: 0, right: "3px", lineHeight: 1.2, color: "red.fg" },
   ...Object.fromEntries(
     Object.entries(LOOKS).map(([state, { palette }]) => [
       `& button[data-state=${state}]`,
@@ -55,11 +57,11 @@ const placePeriods = (columns: Period[], periods: Period[]): Place[] => {
   return places;
 };
 
-type RowProps = { project: Project; row: number; places: Place[]; columns: number; opened: string | null };
+type RowProps = { project: Project; row: number; places: Place[]; entrance: number | null; opened: string | null };
 
-const Row = memo(({ project, row, places, columns, opened }: RowProps) => (
+const Row = memo(({ project, row, places, entrance, opened }: RowProps) => (
   <tr>
-    <th scope="row">
+    <th scope="row" title={project.project}>
       <Link href={new URL(`dags/${encodeURIComponent(project.dag_id)}`, document.baseURI).href}>{project.project}</Link>
       {project.dag_id === project.project ? null : <small>DAG {project.dag_id}</small>}
     </th>
@@ -73,7 +75,7 @@ const Row = memo(({ project, row, places, columns, opened }: RowProps) => (
             type="button"
             data-cell={`${row}:${first}`}
             data-state={cell?.state}
-            tabIndex={row === 0 && first + count === columns ? 0 : -1}
+            tabIndex={first === entrance ? 0 : -1}
             aria-label={text}
             aria-current={opened === period.period}
             title={text}
@@ -105,6 +107,11 @@ export const Matrix = ({ board, opened, onOpen }: Props) => {
   const levels = new Map(board.projects.map((project) => [project.level, placePeriods(board.periods, listPeriods(board, project))]));
   const placesOf = (row: number) => levels.get(board.projects[row]?.level ?? "") ?? [];
 
+  // Where Tab enters: the newest period of the first project that has one.
+  const firstRow = board.projects.findIndex((_, row) => placesOf(row).some((place) => place.period !== null));
+  const newest = firstRow < 0 ? undefined : placesOf(firstRow).findLast((place) => place.period !== null);
+  const entrance = newest === undefined ? null : { row: firstRow, first: newest.first };
+
   const move = (event: KeyboardEvent) => {
     const step = STEPS[event.key];
     const button = find(event.target);
@@ -133,7 +140,7 @@ export const Matrix = ({ board, opened, onOpen }: Props) => {
   };
 
   return (
-    <Box overflow="auto" maxH="70vh" borderWidth="1px" borderRadius="md">
+    <Box overflow="auto" w="fit-content" maxW="100%" maxH="70vh" borderWidth="1px" borderRadius="md">
       <Box as="table" ref={grid} role="grid" aria-label="Projects by periods" onKeyDown={move} onClick={(event) => open(event.target)} css={RULES}>
         <thead>
           <tr>
@@ -141,7 +148,7 @@ export const Matrix = ({ board, opened, onOpen }: Props) => {
             {board.periods.map((period) => (
               <th scope="col" key={period.period} title={describePeriod(period)}>
                 {period.period}
-                <small>{STATUS_SIGNS[period.status]}</small>
+                {STATUS_SIGNS[period.status] ? <small>{STATUS_SIGNS[period.status]}</small> : null}
               </th>
             ))}
           </tr>
@@ -153,7 +160,7 @@ export const Matrix = ({ board, opened, onOpen }: Props) => {
               project={project}
               row={row}
               places={placesOf(row)}
-              columns={columns}
+              entrance={row === entrance?.row ? entrance.first : null}
               opened={project.dag_id === opened.dagId && (opened.project ?? project.project) === project.project ? opened.period : null}
             />
           ))}

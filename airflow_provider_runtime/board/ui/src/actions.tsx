@@ -2,6 +2,7 @@
 import { Box, Button, Flex, Text } from "@chakra-ui/react";
 import { type Check, type Evidence, type Place, type Status, type Waiting, decide, overrideCheck, runPeriods, setStatus, withdrawOverride } from "./api";
 import type { Question } from "./Confirm";
+import { moment } from "./parts";
 
 export type Ask = (question: Question) => void;
 
@@ -23,6 +24,9 @@ const makeStatusQuestion = (shown: Evidence, status: Status): Question => {
   };
 };
 
+/** What is said of a run that Airflow will not begin. */
+export const sayPaused = (isPaused: boolean) => (isPaused ? " The DAG is switched off: nothing runs until somebody switches it on." : "");
+
 export const Actions = ({ shown, ask }: { shown: Evidence; ask: Ask }) => {
   if (!shown.may_edit) return null;
   const { dag_id: dagId, period, status } = shown;
@@ -31,9 +35,9 @@ export const Actions = ({ shown, ask }: { shown: Evidence; ask: Ask }) => {
     <Flex gap={2} wrap="wrap" mt={3} alignItems="center">
       <Button size="sm" variant="outline" disabled={!isOpen} onClick={() => ask({
         title: `Run ${shown.project} for ${period}`,
-        consequence: shown.run === null
-          ? "Airflow starts a run for this period. It publishes when all checks pass."
-          : "Airflow starts a run for this period. When all checks pass, it replaces what is published.",
+        consequence: `Airflow starts a run for this period. ${
+          shown.run?.published_at == null ? "It publishes when all checks pass." : "When all checks pass, it replaces what is published."
+        }${sayPaused(shown.is_paused)}`,
         button: "Run",
         run: (reason) => runPeriods(dagId, [period], reason),
       })}>
@@ -77,7 +81,7 @@ export const Decisions = ({ shown, waiting, ask }: { shown: Evidence; waiting: W
         {waiting.needs_approval
           ? `It may be approved by ${waiting.approvers.join(", ") || "nobody: its preparer is the only approver"}.`
           : `No approval is asked for: publish it with airflow-runtime publish ${waiting.run_id}.`}{" "}
-        {waiting.kept_until === null ? "" : `Its rows are kept until ${waiting.kept_until}.`}
+        {waiting.kept_until === null ? "" : `Its rows are kept until ${moment(waiting.kept_until)}.`}
       </Text>
       {shown.may_edit ? (
         <Flex gap={2} mt={2}>

@@ -9,6 +9,7 @@ export type Project = {
   dag_id: string;
   tags: string[];
   may_edit: boolean;
+  is_paused: boolean;
   /** Whether Airflow can backfill the DAG: it runs by periods, not when data arrive. */
   backfills: boolean;
   cells: Record<string, Cell>;
@@ -77,7 +78,7 @@ export type Run = {
   snapshot_sha256: string;
   error: { code: string; message: string; hint: string | null } | null;
 };
-export type Output = { seq: number; destination: string; rows: number; registered_dataset: string | null; registered_version: number | null; totals: Record<string, string | null> | null };
+export type Output = { seq: number; destination: string; rows: number; registered_dataset: string | null; registered_version: number | null; table_version?: string | number | null; totals: Record<string, string | null> | null };
 export type Decision = { decision: string; who: string; preparer: string | null; at: string; comment: string | null };
 export type Waiting = {
   run_id: string;
@@ -100,7 +101,8 @@ export type Evidence = {
   run: Run | null;
   latest: { run: Run; outputs: Output[]; checks: Check[]; comparison: Comparison | null } | null;
   waiting: Waiting | null;
-  pins: { used_by: string; dataset: string; version: number; resolver: string }[];
+  /** The table version is the snapshot of an Iceberg table, or the version of a Delta table. */
+  pins: { used_by: string; dataset: string; version: number; table_version: string | number | null; resolver: string }[];
   operations: {
     seq: number;
     type: string;
@@ -119,14 +121,18 @@ export type Evidence = {
   permissions: { check: string; who: string; reason: string; at: string }[];
   comparison: Comparison | null;
   approval: Decision | null;
-  history: { run_id: string; published_at: string; rows: number | null; who: string | null; project_version: number }[];
+  history: { run_id: string; published_at: string; rows: number | null; who: string | null; project_version: number | null; outputs: Pick<Output, "seq" | "totals">[] }[];
   status_history: { status: Status; who: string; reason: string; at: string }[];
   downstream: { project: string; period: string; state: State }[];
   links: RunLinks & { file: string; latest: RunLinks };
   /** Of the tab of a DAG run: how it stands, and which of its tasks failed. */
   airflow?: { state: string; failed: { task_id: string; log: string }[] };
   may_edit: boolean;
+  is_paused: boolean;
 };
+
+/** Whether what is known of a period will change without anybody doing anything. */
+export const isAtWork = (shown: Evidence) => shown.state === "running" || shown.airflow?.state === "running" || shown.airflow?.state === "queued";
 
 export class Refused extends Error {}
 

@@ -5,6 +5,9 @@ import type { Check, Comparison, Output } from "./api";
 
 export const count = (value: number | null | undefined) => (value === null || value === undefined ? "" : value.toLocaleString("en"));
 
+/** A moment as people read it, in UTC. */
+export const moment = (text: string | null) => (text === null ? "" : text.replace(/T(\d\d:\d\d)(:\d\d)?.*$/, " $1 UTC"));
+
 export const Section = ({ title, children }: { title: string; children: ReactNode }) => (
   <Box as="section" mt={6}>
     <Heading as="h3" size="md" mb={2}>
@@ -78,10 +81,11 @@ export const Checks = ({ checks, act }: { checks: Check[]; act?: (check: Check) 
       ])}
     />
     {checks
-      .filter((check) => check.failing_rows_uri !== null)
+      .filter((check) => check.failing_rows_uri !== null || check.message)
       .map((check) => (
-        <Text key={`${check.name} ${check.output}`} fontSize="sm" mt={1}>
-          The failing rows of "{check.name}" are kept in {check.failing_rows_uri}
+        <Text key={`${check.name} ${check.output}`} fontSize="sm" mt={1} overflowWrap="anywhere">
+          {check.name}: {check.message}
+          {check.failing_rows_uri === null ? null : ` The failing rows are kept in ${check.failing_rows_uri}`}
         </Text>
       ))}
   </>
@@ -110,19 +114,22 @@ export const Changes = ({ comparison }: { comparison: Comparison }) => (
   </>
 );
 
+export const writeTotals = (totals: Output["totals"]) =>
+  Object.entries(totals ?? {})
+    .filter(([, total]) => total !== null)
+    .map(([name, total]) => `${name} ${total}`)
+    .join(", ");
+
 export const Outputs = ({ outputs }: { outputs: Output[] }) => (
   <Rows
     heads={["Seq", "Destination", "Rows", "Totals", "Registered as"]}
     numbers={[2]}
     rows={outputs.map((output) => [
       output.seq,
-      output.destination,
+      output.table_version ? `${output.destination}, version ${output.table_version}` : output.destination,
       count(output.rows),
-      Object.entries(output.totals ?? {})
-        .filter(([, total]) => total !== null)
-        .map(([name, total]) => `${name} ${total}`)
-        .join(", "),
-      output.registered_dataset === null ? "" : `${output.registered_dataset} version ${output.registered_version ?? ""}`,
+      writeTotals(output.totals),
+      output.registered_dataset === null ? "" : `${output.registered_dataset}${output.registered_version === null ? "" : ` version ${output.registered_version}`}`,
     ])}
   />
 );

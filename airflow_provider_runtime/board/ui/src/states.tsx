@@ -15,7 +15,7 @@ export const LOOKS: Record<State, Look> = {
 export const LATE = "!";
 export const WARNED = "△";
 export const NOT_DUE = "·";
-export const STATUS_SIGNS: Record<Status, string> = { open: "", closed: "■ closed", locked: "⚿ locked" };
+export const STATUS_SIGNS: Record<Status, string> = { open: "", closed: "▫ closed", locked: "▪ locked" };
 
 export const StateSign = ({ state }: { state: State }) => {
   const look = LOOKS[state];
@@ -47,28 +47,32 @@ export const StateBadge = ({ state }: { state: State }) => (
   </Flex>
 );
 
-export const Legend = () => (
-  <Flex wrap="wrap" columnGap={5} rowGap={1} fontSize="sm" color="fg.muted" aria-label="Legend">
-    {Object.entries(LOOKS).map(([state, look]) => (
-      <Flex key={state} gap={2} alignItems="center" title={look.meaning}>
-        <StateSign state={state as State} />
-        {state}
-      </Flex>
-    ))}
-    {[
-      [LATE, "late"],
-      [WARNED, "checks warned or overridden"],
-      [NOT_DUE, "not due"],
-    ].map(([sign, meaning]) => (
-      <Flex key={sign} gap={2} alignItems="center">
-        <Box as="span" fontWeight="bold" color="red.fg">
-          {sign}
-        </Box>
-        {meaning}
-      </Flex>
-    ))}
-  </Flex>
-);
+/** What the signs mean, and how many cells of the matrix have each. */
+export const Legend = ({ cells }: { cells: Cell[] }) => {
+  const marks: [string, string, number | null][] = [
+    [LATE, "late", cells.filter((cell) => cell.late_since !== null).length],
+    [WARNED, "checks warned or overridden", cells.filter((cell) => cell.checks?.warned || cell.checks?.overridden).length],
+    [NOT_DUE, "not due", null],
+  ];
+  return (
+    <Flex wrap="wrap" columnGap={5} rowGap={1} fontSize="sm" color="fg.muted" aria-label="Legend">
+      {Object.entries(LOOKS).map(([state, look]) => (
+        <Flex key={state} gap={2} alignItems="center" title={look.meaning}>
+          <StateSign state={state as State} />
+          {cells.filter((cell) => cell.state === state).length} {state}
+        </Flex>
+      ))}
+      {marks.map(([sign, meaning, number]) => (
+        <Flex key={sign} gap={2} alignItems="center">
+          <Box as="span" fontWeight="bold" color="red.fg">
+            {sign}
+          </Box>
+          {number} {meaning}
+        </Flex>
+      ))}
+    </Flex>
+  );
+};
 
 /** What a cell says to somebody who does not see it. */
 export const describeCell = (project: string, period: string, status: Status, cell: Cell | undefined): string =>

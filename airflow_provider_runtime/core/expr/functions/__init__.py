@@ -39,6 +39,12 @@ WORDS_ELSEWHERE = {
     "IFS": "write CASE WHEN condition THEN value ELSE value END",
     "SWITCH": "write CASE WHEN condition THEN value ELSE value END",
     "DECODE": "write CASE x WHEN value THEN result END",
+    "INT": "use INTEGER(s) for a text, ROUNDDOWN(x) for a number",
+    "DATEVALUE": "use DATE(s)",
+    "EXTRACT": "use YEAR(d), MONTH(d), DAY(d) or QUARTER(d)",
+    "FORMAT": "use TEXT(x), PAD_LEFT(s, n, fill) and ||",
+    "CUMSUM": "use RUNNING(x ORDER o [DESC] BY k, …)",
+    "LEAD": "use PREVIOUS_VALUE(x ORDER o DESC BY k, …)",
     "SQRT": "only whole powers are exact: POWER(x, n)",
     "EXP": "only whole powers are exact: POWER(x, n)",
 }

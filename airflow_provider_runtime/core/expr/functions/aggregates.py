@@ -48,7 +48,7 @@ def _type_mean(checker: Checker, node: nodes.Call, arguments: list[Typed]) -> Ty
 def _write_sum(writer: SqlWriter, node: Typed) -> Sql:
     """Integers are added as decimals, so that only the total must fit, in whatever order they come."""
     argument = node.args[0]
-    if argument.is_simple and can_split(argument.type):
+    if argument.is_simple and can_split(argument.type, is_total=writer.is_total):
         return PRIMARY, writer.cast(split_sum(writer.write(argument, UNARY), argument.type), node.type)
     values = writer.write(argument, OR)
     if node.type.kind == "integer":
@@ -101,7 +101,7 @@ FUNCTIONS = (
     ),
     _Aggregate(
         name="MIN_AGG", signature="MIN_AGG(x)", takes=("any",), type=_type_extreme, sql="min({0})",
-        doc="the least that is not NULL", example="MIN_AGG(booked)",
+        doc="the smallest that is not NULL", example="MIN_AGG(booked)",
     ),
     _Aggregate(
         name="MAX_AGG", signature="MAX_AGG(x)", takes=("any",), type=_type_extreme, sql="max({0})",

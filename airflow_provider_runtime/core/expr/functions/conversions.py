@@ -62,7 +62,7 @@ def _type_number(checker: Checker, node: nodes.Call, arguments: list[Typed]) -> 
             what = f"a constant precision from 1 to {MAX_PRECISION}"
             if index == 2:
                 what = "a constant scale from 0 to the precision"
-            hint = f"write {node.name}(s, 18, 2): 18 digits in all, 2 of them behind the point"
+            hint = f"write {node.name}(s, 18, 2): 18 digits in all, 2 of them after the point"
             return checker.report("type", f"{node.name} needs {what}", node.arguments[index], hint)
     assert isinstance(precision, int)
     assert isinstance(scale, int)

@@ -173,7 +173,7 @@ FUNCTIONS = (
 OF_THE_RUN = (
     Function(
         name="TODAY", signature="TODAY()", type=DATE, is_of_run=True,
-        known_as=("CURRENT_DATE",), value=lambda run: run.timestamp.date(),
+        known_as=("CURRENT_DATE", "SYSDATE", "GETDATE"), value=lambda run: run.timestamp.date(),
         doc="the day of the run's timestamp", example="TODAY()",
     ),
     Function(

@@ -53,7 +53,7 @@ class Function:
     known_as: tuple[str, ...] = ()
     """What other languages call it, for a hint to who writes that."""
     group_form: Literal["", "BY", "DESC BY", "ORDER BY"] = ""
-    """Of a group function: what may stand behind its arguments."""
+    """Of a group function: what may follow its arguments."""
     breaks_ties: bool = False
     """Of a group function: whether the rows' ids decide where the order does not."""
     is_aggregate: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,8 @@ from airflow_provider_runtime.core.expr.functions.entry import Function
 from airflow_provider_runtime.core.expr.functions.numeric import fill_nulls
 from airflow_provider_runtime.core.expr.quotient import absolute, divide_sql, shift
 from airflow_provider_runtime.core.expr.sql_text import OR, PRIMARY, UNARY, Sql
-from airflow_provider_runtime.core.expr.typed import GroupWindow, Typed, put_window
-from airflow_provider_runtime.core.model.schema import INTEGER, MAX_PRECISION, NULL, make_decimal
+from airflow_provider_runtime.core.expr.typed import GroupWindow, Typed, has_column, put_window
+from airflow_provider_runtime.core.model.schema import INTEGER, MAX_PRECISION, NULL, DataType, make_decimal
 from spark_jobs.contract.sql import TOUCHED
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 UNITS = make_decimal(MAX_PRECISION, 0)
 QUOTIENT = make_decimal(MAX_PRECISION, 6)
+INTEGER_DIGITS = 19
+SUM_DIGITS = 10
+"""How many digits more Spark gives a sum than what is added."""
 _ROWS = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 
 
@@ -37,6 +41,9 @@ def _type_share(checker: Checker, node: nodes.Call, arguments: list[Typed]) -> T
     (argument,) = fill_nulls(checker, arguments)
     total = _type_total(checker, node, [argument])
     total.op = "TOTAL"
+    if total.type.kind == "decimal":
+        # As narrow as Spark's own sum: dividing by 38 digits takes several steps.
+        total.type = make_decimal(min(argument.type.precision + SUM_DIGITS, MAX_PRECISION), total.type.scale)
     return checker.divide(argument, put_window(total, checker.window), node)
 
 
@@ -115,44 +122,75 @@ def _write_allocation(writer: SqlWriter, node: Typed) -> Sql:
     """Each row gets the whole units of its exact part, and the units that are left go to the largest remainders."""
     amount, weight = node.args[:2]
     over = _write_over(writer, _get_window(node))
-    units = _write_units(writer, weight)
-    weights = f"IF({TOUCHED}, coalesce({units}, 0BD), NULL)"
-    total = writer.keep(0, UNITS, f"CAST({writer.mark}sum({writer.mark}{weights}) {over} AS DECIMAL(38,0))")[1]
-    shared = writer.keep(0, UNITS, _write_shared_amount(writer, amount, weights, over))[1]
-    product = writer.keep(1, UNITS, f"CAST({writer.mark}{shared} * {writer.mark}{weights} AS DECIMAL(38,0))")[1]
-    remainder = writer.keep(2, UNITS, f"CAST(try_mod({product}, {total}) AS DECIMAL(38,0))")[1]
-    whole = writer.keep(3, UNITS, f"CAST({writer.mark}{product} - {remainder} AS DECIMAL(38,0))")[1]
-    quotient = divide_sql({"a": whole, "b": total}, UNITS, UNITS, QUOTIENT, writer.mark, is_safe=False)
-    base = writer.keep(4, UNITS, f"CAST({writer.mark}{quotient} AS DECIMAL(38,0))")[1]
-    order = f"IF({TOUCHED}, 0, 1), {remainder} DESC NULLS LAST, `@w`.`_row_id`"
+    units = make_decimal(amount.type.precision or INTEGER_DIGITS, 0)
+    found = _plan_parts(units, to_decimal(weight.type))
+    weights = f"IF({TOUCHED}, coalesce({_write_weight(writer, weight, found.weight)}, 0BD), NULL)"
+    total = writer.keep(0, found.total, writer.cast(f"sum({writer.mark}{weights}) {over}", found.total))[1]
+    shared = writer.keep(0, units, _write_shared_amount(writer, amount, weights, over, units))[1]
+    product = writer.cast(f"{shared} * {writer.mark}{weights}", found.product)
+    rest = writer.keep(1, found.rest, writer.cast(f"try_mod({product}, {total})", found.rest))[1]
+    whole = f"{product} - {rest}"
+    if found.is_narrow:
+        quotient = f"try_divide({whole}, {total})"
+    else:
+        whole = writer.keep(2, UNITS, writer.cast(whole, UNITS))[1]
+        quotient = divide_sql({"a": whole, "b": total}, UNITS, UNITS, QUOTIENT, writer.mark, is_safe=False)
+    step = 2 if found.is_narrow else 3
+    base = writer.keep(step, units, writer.cast(quotient, units))[1]
+    order = f"IF({TOUCHED}, 0, 1), {rest} DESC NULLS LAST, `@w`.`_row_id`"
     ranked = f"row_number() {_write_over(writer, _get_window(node), order)}"
     left = f"CAST({writer.mark}{shared} - sum({base}) {over} AS DECIMAL(38,0))"
-    extra = writer.keep(5, UNITS, f"CAST(IF({ranked} <= {left}, 1, 0) AS DECIMAL(38,0))")[1]
-    part = f"CAST({writer.mark}{base} + {writer.mark}{extra} AS DECIMAL(38,0))"
-    parted = shift(part, MAX_PRECISION, UNITS, -amount.type.scale, node.type, writer.mark)
+    extra = writer.keep(step + 1, INTEGER, f"CAST(IF({ranked} <= {left}, 1, 0) AS BIGINT)")[1]
+    part = writer.cast(f"{base} + {extra}", units)
+    parted = shift(part, units.precision, units, -amount.type.scale, to_decimal(node.type), writer.mark)
     value = f"IF({_mask(writer, amount)} < 0, 0 - {parted}, {parted})"
     return PRIMARY, f"CAST({value} AS {node.type.ddl.upper()})"
 
 
-def _write_units(writer: SqlWriter, node: Typed) -> str:
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The types in which an amount is split: narrow where they can be, as decimals of 38 digits cost more."""
+
+    weight: DataType
+    total: DataType
+    product: DataType
+    rest: DataType
+    is_narrow: bool
+
+
+def _plan_parts(units: DataType, weight: DataType) -> _Parts:
+    """Return the types for an amount of so many units: weights count as they are where no product needs more digits."""
+    total = make_decimal(min(weight.precision + SUM_DIGITS, MAX_PRECISION), weight.scale)
+    if max(units.precision, SUM_DIGITS) + weight.precision + 2 > MAX_PRECISION:
+        return _Parts(UNITS, UNITS, UNITS, UNITS, False)
+    return _Parts(weight, total, make_decimal(units.precision + weight.precision + 1, weight.scale), total, True)
+
+
+def _write_weight(writer: SqlWriter, node: Typed, target: DataType) -> str:
+    return _write_units(writer, node) if target == UNITS else writer.cast(writer.write(node, UNARY), target)
+
+
+def _write_units(writer: SqlWriter, node: Typed, target: DataType = UNITS) -> str:
     """Return a number in units of its last place."""
+    data_type = to_decimal(node.type)
     return shift(
-        writer.write(node, UNARY), node.type.precision or 19, to_decimal(node.type), node.type.scale, UNITS, ""
+        writer.write(node, UNARY), node.type.precision or INTEGER_DIGITS, data_type, data_type.scale, target, ""
     )
 
 
-def _write_shared_amount(writer: SqlWriter, amount: Typed, weights: str, over: str) -> str:
+def _write_shared_amount(writer: SqlWriter, amount: Typed, weights: str, over: str, units: DataType) -> str:
     """Return the group's amount in units, without its sign; a group that cannot be allocated fails."""
     value = _mask(writer, amount)
-    known, rows = f"count({value}) {over}", f"count(IF({TOUCHED}, 1, NULL)) {over}"
-    differs = f"{known} <> {rows} OR min({value}) {over} <> max({value}) {over}"
     useless = f"min({weights}) {over} < 0 OR sum({weights}) {over} = 0"
-    units = absolute(_write_units(writer, amount), UNITS)
+    known, differs = f"NOT ({value} IS NULL)", ""
+    if has_column(amount):
+        known, rows = f"count({value}) {over} > 0", f"count(IF({TOUCHED}, 1, NULL)) {over}"
+        differs = f"count({value}) {over} <> {rows} OR min({value}) {over} <> max({value}) {over}"
+        differs = f" WHEN {differs} THEN {writer.fail('the amount is not the same in the whole group', units)}"
     return (
-        f"CASE WHEN NOT {TOUCHED} OR {known} = 0 THEN NULL"
-        f" WHEN {differs} THEN {writer.fail('the amount is not the same in the whole group', UNITS)}"
-        f" WHEN {useless} THEN {writer.fail('weights are negative or add up to zero', UNITS)}"
-        f" ELSE {units} END"
+        f"CASE WHEN NOT {TOUCHED} OR NOT ({known}) THEN NULL{differs}"
+        f" WHEN {useless} THEN {writer.fail('weights are negative or add up to zero', units)}"
+        f" ELSE {absolute(_write_units(writer, amount, units), units)} END"
     )
 
 
@@ -171,7 +209,7 @@ FUNCTIONS = (
     _Group(
         name="RANK", signature="RANK(x [DESC] BY k, …)", takes=("any",), type=_type_rank, group_form="DESC BY",
         sql=_write_rank, calls=("rank", "over"), known_as=("ROW_NUMBER",),
-        doc="the place of x in its group: 1, 2, 2, 4; NULL where x is", example="RANK(amount DESC BY unit)",
+        doc="the rank of x in its group: 1, 2, 2, 4; NULL where x is", example="RANK(amount DESC BY unit)",
     ),
     _Group(
         name="RUNNING", signature="RUNNING(x ORDER o [DESC] BY k, …)", takes=("number",), type=_type_total,
@@ -187,7 +225,8 @@ FUNCTIONS = (
     _Group(
         name="ALLOCATE", signature="ALLOCATE(amount, weight BY k, …)", takes=("number", "number"),
         type=_type_allocation, group_form="BY", breaks_ties=True, sql=_write_allocation,
-        calls=("sum", "count", "min", "max", "row_number", "over", "coalesce", "try_mod", "decimal"),
+        known_as=("SPLIT", "APPORTION", "DISTRIBUTE"),
+        calls=("sum", "count", "min", "max", "row_number", "over", "coalesce", "try_mod", "try_divide", "decimal"),
         doc="the group's amount in proportion to weight; the parts add up to the last cent",
         example="ALLOCATE(100.00, amount BY unit)",
     ),

@@ -224,7 +224,7 @@ FUNCTIONS = (
     Function(
         name="MIN", signature="MIN(x, …)", takes=("any",), least=2, most=MANY, type=type_choice,
         sql=write_least, calls=("least", "named_struct"), value=lambda *values: min(values), known_as=("LEAST",),
-        doc="the least; NULL if one is NULL", example="MIN(amount, 100)",
+        doc="the smallest; NULL if one is NULL", example="MIN(amount, 100)",
     ),
     Function(
         name="MAX", signature="MAX(x, …)", takes=("any",), least=2, most=MANY, type=type_choice,

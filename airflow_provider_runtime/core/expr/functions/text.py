@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LONGEST = 2**31 - 1
 LONGEST_PADDED = 10_000
 """What is longer is a slip of the finger, which would cost gigabytes a row."""
-TOO_LONG = f"a text is filled up to {LONGEST_PADDED:,} characters at most"
+TOO_LONG = f"a text is padded to {LONGEST_PADDED:,} characters at most"
 
 
 def _write_left(writer: SqlWriter, node: Typed) -> Sql:
@@ -58,11 +58,11 @@ def _find_substring(text: str, first: int, count: int | None = None) -> str:
 def _type_padding(checker: Checker, node: nodes.Call, arguments: list[Typed]) -> Typed:
     fill = arguments[2]
     if fill.op != "literal" or len(str(fill.value)) != 1:
-        message = f"{node.name} fills up with a constant of one character"
+        message = f"{node.name} pads with a constant of one character"
         return checker.report("type", message, node.arguments[2], f'write {node.name}(s, 5, "0")')
     length = arguments[1]
     if length.op == "literal" and isinstance(length.value, int) and length.value > LONGEST_PADDED:
-        message = f"{node.name} fills up to {LONGEST_PADDED:,} characters at most"
+        message = f"{node.name} pads to {LONGEST_PADDED:,} characters at most"
         return checker.report("type", message, node.arguments[1], "correct the length")
     return Typed(node.name, STRING, any(argument.nullable for argument in arguments), tuple(arguments))
 
@@ -131,7 +131,7 @@ FUNCTIONS = (
     Function(
         name="SUBSTRING", signature="SUBSTRING(s, from[, n])", takes=("string", "integer", "integer"), least=2,
         type=STRING, sql=_write_substring, calls=("substring",), value=_find_substring, known_as=("SUBSTR", "MID"),
-        doc="n characters from a place on, counted from 1; without n all", example="SUBSTRING(code, 2, 1)",
+        doc="n characters from a position, counted from 1; without n, all of them", example="SUBSTRING(code, 2, 1)",
     ),
     Function(
         name="POSITION", signature="POSITION(part, s)", takes=("string", "string"), type=INTEGER,
@@ -143,13 +143,13 @@ FUNCTIONS = (
         name="PAD_LEFT", signature="PAD_LEFT(s, n, fill)", takes=("string", "integer", "string"), type=_type_padding,
         sql=partial(_write_padding, function="lpad"), calls=("lpad", "length"), known_as=("LPAD",),
         value=partial(_pad, is_before=True), can_fail=True,
-        levels=5, doc="s with so many of a character before it that it has n", example='PAD_LEFT(code, 5, "0")',
+        levels=5, doc="s padded on the left with a character to a length of n", example='PAD_LEFT(code, 5, "0")',
     ),
     Function(
         name="PAD_RIGHT", signature="PAD_RIGHT(s, n, fill)", takes=("string", "integer", "string"), type=_type_padding,
         sql=partial(_write_padding, function="rpad"), calls=("rpad", "length"), known_as=("RPAD",),
         value=partial(_pad, is_before=False), can_fail=True,
-        levels=5, doc="s with so many of a character behind it that it has n", example='PAD_RIGHT(code, 5, ".")',
+        levels=5, doc="s padded on the right with a character to a length of n", example='PAD_RIGHT(code, 5, ".")',
     ),
     Function(
         name="STARTS_WITH", signature="STARTS_WITH(s, part)", takes=("string", "string"), type=BOOLEAN,
@@ -170,6 +170,6 @@ FUNCTIONS = (
         name="REPLACE", signature="REPLACE(s, old, new)", takes=("string", "string", "string"), type=STRING,
         known_as=("SUBSTITUTE",),
         sql="replace({all})", value=lambda text, old, new: text.replace(old, new) if old else text,
-        doc="s with each old made new", example='REPLACE(code, "-", "")',
+        doc="s with each old replaced by new", example='REPLACE(code, "-", "")',
     ),
 )  # fmt: skip

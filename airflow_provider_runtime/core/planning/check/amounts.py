@@ -72,8 +72,8 @@ def read_constant(text: str, data_type: DataType) -> str | int | bool | Decimal 
 
 
 def is_ordered(least: str, most: str, data_type: DataType) -> bool:
-    """Whether two constants of a type stand in their order."""
+    """Whether two constants of a type are in order."""
     if data_type.kind in ("integer", "decimal"):
         return Decimal(least) <= Decimal(most)
-    # ISO dates and moments stand in the order of their characters, as texts do by code point.
+    # ISO dates and timestamps sort by their characters, as texts do by code point.
     return least.removesuffix("Z") <= most.removesuffix("Z") if data_type.kind == "timestamp" else least <= most

@@ -1,4 +1,4 @@
-"""What a check's rows and values are held to: constants, limits and tolerances, as they stand in the YAML."""
+"""What a check's rows and values are held to: constants, limits and tolerances, as the YAML has them."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class LimitReader:
         if least is None or most is None:
             return None
         if not is_ordered(least, most, data_type):
-            self.report(f"no value lies between {least} and {most}", path, "write the lesser one first")
+            self.report(f"no value is between {least} and {most}", path, "write the smaller one first")
         return least, most
 
     def read_change(self, change: Change | None, data_type: DataType) -> CheckedChange | None:
@@ -102,6 +102,6 @@ class LimitReader:
         most = None if change.to is None else self._read_amount(change.to, (*path, "to"), data_type)
         is_alike = least is not None and most is not None and least.is_percent == most.is_percent
         if least is not None and most is not None and is_alike and not is_ordered(least.amount, most.amount, NUMBER):
-            message = f"no change lies between {change.from_} and {change.to}"
-            self.report(message, path, "write the lesser one as from")
+            message = f"no change is between {change.from_} and {change.to}"
+            self.report(message, path, "write the smaller one as from")
         return CheckedChange(change.since, least, most)

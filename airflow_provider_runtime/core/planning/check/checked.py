@@ -163,7 +163,7 @@ class CheckedCheck:
     path: Path
     at_most: Limit = Limit("0")
     where: Checked | None = None
-    """Of `rows` and `unique`; that of a value stands beside the value."""
+    """Of `rows` and `unique`; that of a value is kept with the value."""
     rows: Checked | None = None
     rows_text: str = ""
     unique: tuple[str, ...] = ()

@@ -59,6 +59,22 @@ def list_check_names(project: Project) -> list[str]:
     return [*keys, *(check.name for check in project.checks)]
 
 
+def find_override_problem(project: Project, name: str) -> Problem | None:
+    """Return why a check cannot be overridden, if it cannot."""
+    names = list_check_names(project)
+    if name not in names:
+        hint = suggest(name, names) or "the project has no checks"
+        return Problem("CHECK_002", f"project '{project.name}' has no check '{name}'", hint)
+    totals = {
+        check.name
+        for check in project.checks
+        if check.value is not None and not check.model_fields_set & {*COMPARISONS}
+    }
+    if name in totals:
+        return Problem("CHECK_002", f"check '{name}' is a control total, which cannot fail", "leave it as it is")
+    return None
+
+
 def check_checks(
     project: ProjectContext, operations: Sequence[CheckedOperation], source: TableUse
 ) -> tuple[CheckedCheck, ...]:
@@ -253,7 +269,7 @@ class _CheckChecker:
             name = read_column_reference(text, side.relation.name)
             place: Path = (*path, position)
             if name in found:
-                self._report(f"column '{text}' stands twice in {path[-1]}", place, "leave one of them out")
+                self._report(f"column '{text}' is listed twice in {path[-1]}", place, "leave one of them out")
             elif name in side.relation.columns:
                 found.append(name)
             else:
@@ -280,7 +296,7 @@ class _CheckChecker:
         assert self.check.unique is not None
         path: Path = (*self.path, "unique")
         if not self.check.unique:
-            self._report("unique needs at least one column", path, "name the columns that make a row the only one")
+            self._report("unique needs at least one column", path, "name the columns that identify a row")
         columns = self._check_columns(self.check.unique, side, path)
         return self._make("unique", unique=columns, where=where, at_most=self.limits.read_at_most())
 

@@ -15,6 +15,7 @@ from airflow_provider_runtime.core.expr.recursion import walks_deep
 from airflow_provider_runtime.core.expr.typed import Typed, find_columns, split_conjunction
 from airflow_provider_runtime.core.model.schema import BOOLEAN
 from airflow_provider_runtime.core.planning.check.checked import CheckedJoin, CheckedProject, Path
+from airflow_provider_runtime.core.planning.check.nullness import find_needed
 from airflow_provider_runtime.core.planning.check.warning import make_warning
 
 Outcomes = frozenset[bool | None]
@@ -27,7 +28,7 @@ _ORDERS: dict[str, Callable[..., bool]] = {"<": python.lt, "<=": python.le, ">":
 
 @dataclass(frozen=True, slots=True)
 class _Condition:
-    """A condition, and the place where it stands: as a whole, or somewhere inside an expression."""
+    """A condition, and its place: as a whole, or somewhere inside an expression."""
 
     path: Path
     node: Typed
@@ -60,7 +61,7 @@ def _list_joins_of_all(checked: CheckedProject) -> Iterator[tuple[CheckedJoin, P
 
 
 def _find_own_condition(join: CheckedJoin) -> Typed:
-    """Return `on` as it was written: where each row has its own day, that stands after it."""
+    """Return `on` as it was written: where each row has its own day, that follows it."""
     return join.condition.node.args[0] if join.table.is_read_whole else join.condition.node
 
 
@@ -69,8 +70,10 @@ def _list_conditions(checked: CheckedProject) -> Iterator[_Condition]:
         base: Path = ("operations", operation.index)
         if operation.where is not None and operation.operation.selector is not None:
             yield _Condition((*base, "selector"), operation.where.node)
+            yield from _find_choices(operation.where, (*base, "selector"))
         if operation.source_where is not None:
             yield _Condition((*base, "arguments", "source_selector"), operation.source_where.node)
+            yield from _find_choices(operation.source_where, (*base, "arguments", "source_selector"))
         for join in operation.joins:
             if join.path and join.alias in {alias for alias, _ in find_columns(_find_own_condition(join))}:
                 yield _Condition((*base, *join.path), join.condition.node)
@@ -121,7 +124,7 @@ def _holds_null(node: Typed) -> bool:
 
 @walks_deep
 def find_outcomes(node: Typed) -> Outcomes:
-    """Return what a condition can come to for any row: TRUE, FALSE and NULL, as far as its text tells."""
+    """Return the values that a condition can have for any row: TRUE, FALSE and NULL, as far as its text says."""
     rule = _RULES.get(node.op)
     if rule is not None:
         return rule(node)
@@ -133,7 +136,16 @@ def find_outcomes(node: Typed) -> Outcomes:
 
 def _and(node: Typed) -> Outcomes:
     combined = _combine(node.args, lambda values: False if False in values else None if None in values else True)
-    return combined - {True} if _contradicts(split_conjunction(node)) else combined
+    parts = split_conjunction(node)
+    return combined - {True} if _contradicts(parts) or _asks_for_null_and_value(parts) else combined
+
+
+def _asks_for_null_and_value(parts: Sequence[Typed]) -> bool:
+    """Whether a column has to be NULL, and another part needs a value of it."""
+    nulls = {
+        part.args[0].value for part in parts if part.op == "is_null" and not part.value and part.args[0].op == "column"
+    }
+    return any(column in nulls for part in parts for column in find_needed(part))
 
 
 def _or(node: Typed) -> Outcomes:
@@ -238,12 +250,23 @@ def _contradicts(arguments: Iterable[Typed]) -> bool:
         elif found := _read_comparison(argument):
             bounds.setdefault(found[0], []).append((found[1], found[2]))
     for column, limits in bounds.items():
+        if _is_empty(limits):
+            return True
         if column not in allowed:
             # Between the greatest of the lower limits and the least of the upper ones there may be a value.
             allowed[column] = {value for operator, value in limits if operator not in ("!=", "<>")} or {None}
             limits = [(operator + "=" if operator in ("<", ">") else operator, value) for operator, value in limits]
         allowed[column] = {value for value in allowed[column] if all(_holds(value, *limit) for limit in limits)}
     return not all(allowed.values())
+
+
+def _is_empty(limits: Sequence[tuple[str, Value]]) -> bool:
+    """Whether something has to be above a value and below the same one."""
+    above = {value for operator, value in limits if operator == ">"}
+    below = {value for operator, value in limits if operator == "<"}
+    return bool(above & {value for operator, value in limits if operator in ("<", "<=")}) or bool(
+        below & {value for operator, value in limits if operator == ">="}
+    )
 
 
 def _read_values(node: Typed) -> tuple[object, set[Value]]:

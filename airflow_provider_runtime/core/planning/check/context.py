@@ -186,7 +186,7 @@ def _depends_on_unknown(
 
 
 def drop_followers(problems: tuple[ExpressionProblem, ...]) -> list[ExpressionProblem]:
-    """Leave out that columns stand outside an aggregate function when the function around them is unknown."""
+    """Drop the report of columns outside an aggregate function when the function around them is unknown."""
     unknown = [problem for problem in problems if problem.kind == "unknown_function"]
     return [
         problem

@@ -18,7 +18,7 @@ from airflow_provider_runtime.core.planning.check.wording import Wording
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an aggregation stands: its path, what it sees, and how its mistakes are reported."""
+    """Where an aggregation is: its path, what it sees, and how its mistakes are reported."""
 
     path: Path
     scope: Scope
@@ -40,7 +40,7 @@ def check_group_by(context: OperationContext, arguments: AggregateArguments, pla
             hint = suggest_column(name, list(known))
             context.report(place.unknown_column_code, f"unknown column '{text}' in group_by", path, hint)
         elif name in names:
-            context.report("AGG_003", f"column '{name}' stands twice in group_by", path, "leave one of them out")
+            context.report("AGG_003", f"column '{name}' is listed twice in group_by", path, "leave one of them out")
         else:
             names.append(name)
     return tuple(names)

@@ -1,4 +1,4 @@
-"""The day on which the rows of a joined bitemporal table hold: one for all rows, or each row's own."""
+"""The day on which the rows of a joined bitemporal table must be valid: one for all rows, or each row's own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from airflow_provider_runtime.core.planning.check.checked import AsOf, Path
 from airflow_provider_runtime.core.planning.check.context import OperationContext
 from airflow_provider_runtime.core.planning.check.wording import JOIN_DAY
 
-_DAY = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}")
+_DAY = re.compile(r"[0-9]{1,4}([./-])[0-9]{1,2}\1[0-9]{1,4}")
 _Word = Literal["period_start", "period_end"]
 
 
@@ -61,7 +61,7 @@ def find_join_day(context: OperationContext, join: RuntimeJoin, relation: Relati
 
 
 def hold_on(condition: Checked, alias: str, table: Table, day: Checked) -> Checked:
-    """Return a join's condition together with that the joined row holds on a day."""
+    """Return a join's condition, and that the joined row is valid on a day."""
     names = [(alias, name) for name, _ in list_temporal_columns(table)]
     begin, end = (Typed("column", DATE, True, (), name) for name in names)
     node = Typed(

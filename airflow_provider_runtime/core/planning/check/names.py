@@ -52,7 +52,7 @@ def check_target(context: OperationContext, column: str, seen: set[str], lowered
 
 def check_alias(context: OperationContext, alias: str, path: Path, seen: dict[str, str]) -> bool:
     """Report an alias that is taken; False when it is. `seen` holds the operation's aliases by their small letters."""
-    # Spark does not tell names apart that differ only in case.
+    # To Spark, names that differ only in case are the same.
     names = (context.working.table_name, *context.project.lookups, *context.project.unknown_aliases)
     taken = {name.lower(): name for name in names}
     twin = seen.get(alias.lower())

@@ -1,7 +1,7 @@
 """Which rows a selector can pick, by where they come from: the input, or the operation that made them.
 
 `_operation_seq = 0` is how a project speaks of the rows that it has loaded. What is known of that before any data is
-read keeps the job from computing rows that nobody asks for.
+read keeps the job from computing rows that are not needed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def find_origins(checked: CheckedProject, operation: CheckedOperation, run: RunC
 
 
 def _list_origins(checked: CheckedProject, before: int) -> Iterable[tuple[int, str]]:
-    """Return where rows come from that stand before an operation, with what is in their `_source_dataset`."""
+    """Return the origins of rows before an operation, with what is in their `_source_dataset`."""
     assert checked.input is not None
     input_id = checked.input.dataset.model.id
     yield INPUT, input_id

@@ -19,8 +19,8 @@ from airflow_provider_runtime.core.planning.resolve.destinations import (
     resolve_destination,
 )
 from airflow_provider_runtime.core.planning.resolve.places import describe_overlap
+from spark_jobs.contract.operations import Destination
 from spark_jobs.contract.options import get_option
-from spark_jobs.contract.plan import Destination
 
 
 def check_output(context: OperationContext) -> CheckedOperation:
@@ -90,7 +90,7 @@ def _check_key(
     if key is None:
         return ()
     if not key:
-        hint = "name the columns that make a row the only one, or leave `key` out"
+        hint = "name the columns that identify a row, or leave `key` out"
         context.report("OUTPUT_001", "a key needs at least one column", ("arguments", "key"), hint)
     written = [column.name for column in columns]
     hidden = list_hidden_columns(context.working, operation)
@@ -99,7 +99,7 @@ def _check_key(
         name = read_column_reference(text, context.working.table_name)
         path = ("arguments", "key", position)
         if name in found:
-            context.report("OUTPUT_001", f"column '{text}' stands twice in key", path, "leave one of them out")
+            context.report("OUTPUT_001", f"column '{text}' is listed twice in key", path, "leave one of them out")
         elif name in written:
             found.append(name)
         elif name not in hidden:
@@ -142,10 +142,10 @@ def _check_destination(
 def _check_folder_column(
     context: OperationContext, operation: OutputOperation, columns: tuple[WorkingColumn, ...]
 ) -> None:
-    told = describe_folder_column(columns)
-    if told is not None:
+    fault = describe_folder_column(columns)
+    if fault is not None:
         path: Path = ("arguments",) if operation.arguments.columns is None else ("arguments", "columns")
-        context.report("OUTPUT_002", told[0], path, told[1])
+        context.report("OUTPUT_002", fault[0], path, fault[1])
 
 
 def describe_folder_column(columns: Iterable[WorkingColumn]) -> tuple[str, str] | None:
@@ -178,7 +178,7 @@ def _check_registration(context: OperationContext, name: str, columns: tuple[Wor
         *context.catalog.list_dataset_versions(registered_dataset_id(name)),
     )
     for found in taken:
-        # What the registry knows stands in no file, and is what this output goes on with.
+        # What the registry knows is in no file, and this output continues it.
         if not found.file.startswith("<"):
             hint = f"it is in {found.file}, line {found.locate('id').line}; choose another name"
             context.report("CATALOG_003", f"dataset '{name}' is defined in the catalog already", path, hint)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from airflow_provider_runtime.core.catalog.catalog import Catalog, Registration
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.needs import list_lookup_references, list_project_references
-from airflow_provider_runtime.core.errors import Place, Problem
+from airflow_provider_runtime.core.errors import Code, Place, Problem
 from airflow_provider_runtime.core.expr.checker import check_expression
 from airflow_provider_runtime.core.expr.scope import Scope
-from airflow_provider_runtime.core.model.dataset import Dataset
+from airflow_provider_runtime.core.model.dataset import Dataset, Table
 from airflow_provider_runtime.core.model.project import Project
-from airflow_provider_runtime.core.model.schema import NULL
+from airflow_provider_runtime.core.model.schema import NULL, Column
 from airflow_provider_runtime.core.planning.check import CHECKERS, OperationContext
 from airflow_provider_runtime.core.planning.check.checked import (
     CheckedOperation,
@@ -39,6 +39,11 @@ from airflow_provider_runtime.core.planning.check.working import (
 )
 from airflow_provider_runtime.core.planning.resolve.destinations import DEFAULT_SANDBOX
 from airflow_provider_runtime.core.suggest import suggest
+
+WITHOUT_INPUT: frozenset[Code] = frozenset(
+    ("EXPR_001", "EXPR_003", "JOIN_001", "JOIN_002", "JOIN_003", "JOIN_004", "APPEND_001", "APPEND_002", "DATASET_002")
+)
+"""Mistakes that do not depend on the columns of the input."""
 
 
 def check_project(catalog: Catalog, definition: Definition[Project]) -> CheckedProject:
@@ -100,7 +105,8 @@ class ProjectChecks:
         """Yield the projects that register what a project reads: its input first, without which nothing is read."""
         yield from self._find_registering(definition.model.input_dataset_id)
         source = _check_input(definition, self, [])
-        for reference in list_references(definition.model, source) if source is not None else ():
+        references = list_project_references(definition.model)
+        for reference in references if source is None else list_references(definition.model, source):
             yield from self._find_registering(reference)
 
     def _find_registering(self, reference: str) -> Iterator[Definition[Project]]:
@@ -125,7 +131,7 @@ class ProjectChecks:
         if registration.name not in self._inferred:
             project = registration.project
             if _key(project) in self._under_way:
-                hint = f"project '{project.model.name}' registers it, and its schema rests on this very reference"
+                hint = f"project '{project.model.name}' registers it, and its schema depends on this very reference"
                 return DatasetAnswer(None, "not_found", hint)
             dataset = infer_output_schema(self.check(project), registration.operation.seq)
             if dataset is None:
@@ -144,6 +150,7 @@ def _check(catalog: Catalog, definition: Definition[Project], checks: ProjectChe
     source = _check_input(definition, checks, opening)
     if source is None:
         is_broken = catalog.is_broken("dataset", definition.model.input_dataset_id)
+        opening += _check_without_input(catalog, definition, checks)
         return CheckedProject(definition, catalog, None, (), (), (), tuple(opening), depends_on_broken=is_broken)
     settled = SettledTypes()
     for number in range(len(definition.model.operations) + 3):
@@ -167,6 +174,15 @@ def _check(catalog: Catalog, definition: Definition[Project], checks: ProjectChe
         found,
         context.depends_on_broken,
     )
+
+
+def _check_without_input(catalog: Catalog, definition: Definition[Project], checks: ProjectChecks) -> Iterator[Problem]:
+    """Yield what is wrong whatever columns the input has."""
+    table = Table(name="unknown", columns=(Column(name="unknown", type="string"),))
+    unknown = Dataset(id="unknown", name="unknown", version=1, main_table=table)
+    source = make_table_use(Definition.from_model("dataset", unknown, definition.file), "input", "unknown", Place())
+    context, _ = _walk(catalog, definition, checks, source, SettledTypes())
+    yield from (problem for problem in context.problems if problem.code in WITHOUT_INPUT)
 
 
 def _walk(

@@ -1,4 +1,4 @@
-"""What the operations of a project make sure of, so that no check has to look."""
+"""What the operations of a project guarantee, so that no check has to look."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from airflow_provider_runtime.core.planning.check.checked import CheckedProject,
 from airflow_provider_runtime.core.registry.ports import DatasetVersion, Registry
 
 REGISTRY_FILE = "<registry>"
-"""Where definitions stand that the registry keeps."""
+"""The place of definitions that the registry keeps."""
 
 
 def infer_output_schema(checked: CheckedProject, seq: int) -> Dataset | None:

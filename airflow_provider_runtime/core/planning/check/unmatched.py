@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 from airflow_provider_runtime.core.errors import Problem
 from airflow_provider_runtime.core.expr.checker import Checked
-from airflow_provider_runtime.core.expr.recursion import walks_deep
-from airflow_provider_runtime.core.expr.typed import Typed, find_columns
+from airflow_provider_runtime.core.expr.typed import Typed
 from airflow_provider_runtime.core.model.operation import RuntimeJoin, UpdateOperation
 from airflow_provider_runtime.core.planning.check.checked import CheckedOperation, CheckedProject, Path
+from airflow_provider_runtime.core.planning.check.nullness import find_strict
 from airflow_provider_runtime.core.planning.check.warning import make_warning
-
-Column = tuple[str | None, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +88,7 @@ def _find_unmatched(
         join.alias: frozenset(name for name, value in join.default.items() if value is not None)
         for join in model.arguments.joins
     }
-    for alias, column in sorted(_find_strict(checked.node), key=str):
+    for alias, column in sorted(find_strict(checked.node), key=str):
         if alias is None and column in unmatched:
             return unmatched[column].alias
         if alias in aliases and column not in defaults[alias]:
@@ -99,34 +97,4 @@ def _find_unmatched(
 
 
 def _list_unguarded(node: Typed, unmatched: dict[str, _Unmatched]) -> set[str]:
-    return {column for alias, column in _find_strict(node) if alias is None and column in unmatched}
-
-
-@walks_deep
-def _find_strict(node: Typed) -> set[Column]:
-    """Return the columns whose NULL makes the value NULL, or leaves it out of a sum."""
-    if node.op == "column":
-        assert isinstance(node.value, tuple)
-        return {node.value}
-    if node.op in ("COALESCE", "is_null"):
-        return set()
-    if node.op == "NULLIF":
-        return _find_strict(node.args[0])
-    if node.op in ("IF", "case"):
-        asked = {column for part in _list_null_tests(node) for column in find_columns(part)}
-        return {column for part in _list_results(node) for column in _find_strict(part)} - asked
-    return {column for argument in node.args for column in _find_strict(argument)}
-
-
-def _list_results(node: Typed) -> list[Typed]:
-    """Return what an IF or a CASE may come to; what its conditions compare stands before it."""
-    return list(node.args[1:]) if node.op == "IF" else list(node.args[len(node.args) // 2 :])
-
-
-def _list_null_tests(node: Typed) -> Iterator[Typed]:
-    pending = list(node.args)
-    while pending:
-        part = pending.pop()
-        if part.op == "is_null":
-            yield part
-        pending.extend(part.args)
+    return {column for alias, column in find_strict(node) if alias is None and column in unmatched}

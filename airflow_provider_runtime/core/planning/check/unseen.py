@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from airflow_provider_runtime.core.errors import Problem
 from airflow_provider_runtime.core.expr.checker import Checked
+from airflow_provider_runtime.core.expr.typed import has_window
 from airflow_provider_runtime.core.model.operation import UpdateOperation
 from airflow_provider_runtime.core.planning.check.checked import CheckedOperation, CheckedProject
+from airflow_provider_runtime.core.planning.check.origins import Origins, find_origins
 from airflow_provider_runtime.core.planning.check.warning import make_warning
 
 
@@ -22,6 +24,7 @@ def list_unseen_warnings(checked: CheckedProject) -> Iterator[Problem]:
     seen: set[str] = set()
     are_rows_seen = False
     unseen = []
+    taken: list[Origins] = []
     for operation in reversed(checked.operations):
         kind = operation.operation.type
         written = {item.column for item in operation.expressions} if kind == "update" else set[str]()
@@ -30,7 +33,13 @@ def list_unseen_warnings(checked: CheckedProject) -> Iterator[Problem]:
         elif not are_rows_seen or (kind == "update" and not written & seen and not _can_fail(operation)):
             unseen.append(operation)
             continue
+        # A selector that picks nothing already has its own warning.
+        if kind in ("aggregate", "append") and all(found.seqs and operation.seq not in found.seqs for found in taken):
+            unseen.append(operation)
+            continue
         are_rows_seen = True
+        if _looks_at_rows(operation):
+            taken.append(find_origins(checked, operation, None))
         if kind == "update" and operation.where is None:
             seen -= written
         seen |= set(_list_read(operation))
@@ -38,6 +47,13 @@ def list_unseen_warnings(checked: CheckedProject) -> Iterator[Problem]:
         message = f"no output, check or aggregate ever sees what {operation.operation.type} {operation.seq} does"
         hint = "remove it, or let an output after it write what it makes"
         yield make_warning("WARN_005", message, hint, checked.definition, ("operations", operation.index, "type"))
+
+
+def _looks_at_rows(operation: CheckedOperation) -> bool:
+    """Whether something of the rows that an operation takes gets into other rows, or is written."""
+    kind = operation.operation.type
+    is_over_rows = any(has_window(item.checked.node) for item in operation.expressions)
+    return kind in ("aggregate", "output") or operation.expand is not None or is_over_rows
 
 
 def _can_fail(operation: CheckedOperation) -> bool:

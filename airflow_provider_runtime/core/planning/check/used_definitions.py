@@ -19,7 +19,7 @@ from spark_jobs.contract.plan import UsedDefinition
 def find_used_definitions(
     catalog: Catalog, checked: CheckedProject, resolvers: Iterable[Definition[Resolver]]
 ) -> dict[UsedDefinition, Place]:
-    """Return the versioned definitions that a project's run uses, and where they stand.
+    """Return the versioned definitions that a project's run uses, and where they are.
 
     A draft's run uses none: neither it nor what it is tried out on is settled. Registered datasets are not ours:
     `catalog` is the one without the registry's versions.

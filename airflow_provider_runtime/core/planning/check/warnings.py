@@ -9,6 +9,7 @@ from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.needs import list_lookup_references, list_project_references
 from airflow_provider_runtime.core.errors import Problem
+from airflow_provider_runtime.core.expr.typed import has_window
 from airflow_provider_runtime.core.model.base import Model
 from airflow_provider_runtime.core.model.dataset import Dataset
 from airflow_provider_runtime.core.model.operation import OutputOperation, UpdateOperation
@@ -86,21 +87,32 @@ def _list_unused_lookups(definition: Definition[Dataset], used: set[tuple[str, s
 
 
 def _list_doubled_rows(checked: CheckedProject) -> Iterator[Problem]:
-    """Yield aggregates and outputs that take the rows of earlier aggregates without saying so."""
+    """Yield operations that take the rows of earlier aggregates as well, without saying so."""
     summaries: list[CheckedOperation] = []
     for operation in checked.operations:
         model = operation.operation
         says_which = getattr(model, "from_", None) is not None or _names_origin(operation)
         if model.type == "delete" and (operation.where is None or says_which):
             summaries = []
-        if model.type in ("aggregate", "output") and summaries and not says_which:
+        verb = _name_use(operation)
+        if verb is not None and summaries and not says_which:
             seqs = list_names(str(found.seq) for found in summaries)
-            verb = "sums up" if model.type == "aggregate" else "writes"
             message = f"{model.type} {operation.seq} {verb} the summary rows of operation {seqs} as well"
             hint = f"say which rows are meant: from: loaded, from: [{seqs}], or from: all"
+            if model.type == "update":
+                hint = "say which rows are meant: selector: _operation_seq = 0"
             yield make_warning("WARN_001", message, hint, checked.definition, ("operations", operation.index, "type"))
         if model.type == "aggregate":
             summaries.append(operation)
+
+
+def _name_use(operation: CheckedOperation) -> str | None:
+    """Return what an operation does with rows that it looks at together; None where each row stands alone."""
+    if operation.expand is not None:
+        return "pairs"
+    if any(has_window(item.checked.node) for item in operation.expressions):
+        return "looks at"
+    return {"aggregate": "sums up", "output": "writes"}.get(operation.operation.type)
 
 
 def _names_origin(operation: CheckedOperation) -> bool:
@@ -159,7 +171,7 @@ def _list_missing_keys(checked: CheckedProject) -> Iterator[Problem]:
         if registers or is_compared:
             what = "registers a dataset" if registers else "is compared with what was published"
             message = f"output {operation.seq} {what} and has no key"
-            hint = "name the columns that tell rows apart, such as key: [id], and a row that stands twice is found"
+            hint = "name the columns that identify a row, such as key: [id]; then duplicate rows are found"
             keys = ["register_as_dataset"] if registers else []
             path: Path = ("operations", operation.index, "arguments", *keys)
             yield make_warning("WARN_006", message, hint, checked.definition, path)

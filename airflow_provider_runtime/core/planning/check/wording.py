@@ -1,4 +1,4 @@
-"""How the problems of an expression are reported at each place where an expression may stand."""
+"""How the problems of an expression are reported at each place that may hold an expression."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Wording:
         if problem.kind == "selector":
             if self.allows_selectors:
                 return problem.code, problem.message
-            message = "a named selector may stand in a selector or source_selector only"
+            message = "a named selector may be used in a selector or source_selector only"
             problem = replace(problem, code="EXPR_001", kind="syntax", message=message)
         return self.translate_special(problem) or (problem.code, self.prefix + problem.message)
 

@@ -26,7 +26,7 @@ class Contribution:
 
     @property
     def place(self) -> Place:
-        """What tells it from other contributions, the same in every pass."""
+        """Distinguishes it from other contributions, the same in every pass."""
         return self.index, self.path
 
 

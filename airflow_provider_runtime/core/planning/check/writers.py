@@ -10,8 +10,8 @@ from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError
 from airflow_provider_runtime.core.model.operation import OutputOperation
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.resolve.destinations import resolve_destination
+from spark_jobs.contract.operations import Destination
 from spark_jobs.contract.options import get_option
-from spark_jobs.contract.plan import Destination
 
 
 def list_writer_problems(catalog: Catalog, projects: Iterable[Definition[Project]]) -> list[Problem]:

@@ -15,9 +15,9 @@ from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.resolve.locations import has_control_character, has_parent_segment, make_uri
 from airflow_provider_runtime.core.planning.resolve.versioned_tables import is_iceberg_name, make_table_options
 from airflow_provider_runtime.core.suggest import suggest
+from spark_jobs.contract.operations import Destination
 from spark_jobs.contract.options import drop_options, get_option, merge_options
 from spark_jobs.contract.own_tables import is_own_table
-from spark_jobs.contract.plan import Destination
 
 DEFAULT_SANDBOX = "sandbox"
 POSTGRES_NAME_BYTES = 63
@@ -36,14 +36,14 @@ class _UnresolvedError(Exception):
         self.hint = hint
 
 
-class _ToldElsewhereError(Exception):
-    """The datasource has errors of its own."""
+class _ReportedElsewhereError(Exception):
+    """The datasource is not valid."""
 
 
 def resolve_destination(
     catalog: Catalog, definition: Definition[Project], index: int, *, sandbox: str | None = None
 ) -> Destination:
-    """Return where the output at this position of the project's list goes; raise OUTPUT_002 when nowhere.
+    """Return where the output at this position of the project's list goes; raise OUTPUT_002 when it can go nowhere.
 
     With `sandbox`, the id of a datasource, everything goes below that datasource, in a folder of the project's own.
     """
@@ -54,7 +54,7 @@ def resolve_destination(
             return _resolve_in_sandbox(catalog, definition.model, operation.arguments.destination, sandbox)
         wanted = operation.arguments.destination
         return replace(_resolve(catalog, wanted), shared=wanted.shared)
-    except _ToldElsewhereError:
+    except _ReportedElsewhereError:
         raise DefinitionError(()) from None
     except _UnresolvedError as reason:
         path: Path = ("operations", index, "arguments", "destination", *([reason.key] if reason.key else []))
@@ -101,7 +101,7 @@ def _resolve_inline_jdbc(destination: WrittenDestination) -> Destination:
 def _find_datasource(catalog: Catalog, datasource_id: str) -> Datasource:
     found = catalog.find_datasource(datasource_id)
     if found is None and catalog.is_broken("datasource", datasource_id):
-        raise _ToldElsewhereError
+        raise _ReportedElsewhereError
     if found is None:
         raise _UnresolvedError(
             f"datasource '{datasource_id}' not found",
@@ -245,7 +245,7 @@ def _check_kept(url: str, table: str) -> None:
 
 
 def is_cut_by_database(url: str, name: str) -> bool:
-    """Tell whether a name is longer than what its database keeps of one."""
+    """Return whether a name is longer than what its database keeps of one."""
     return url.casefold().startswith("jdbc:postgresql:") and len(name.encode()) > POSTGRES_NAME_BYTES
 
 

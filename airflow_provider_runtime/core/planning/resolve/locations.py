@@ -16,7 +16,7 @@ _CONTROL = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 def make_uri(root: Path, prefix: str | None, path: str = "") -> str:
-    """Return the address of a path below a prefix; relative prefixes stand below the catalog's folder."""
+    """Return the address of a path below a prefix; relative prefixes are below the catalog's folder."""
     base = prefix or ""
     if not base and has_scheme(path):
         return make_uri(root, path)
@@ -56,7 +56,7 @@ def check_relative_path(path: str, *, allow_absolute: bool = False) -> str | Non
 
 
 def has_parent_segment(path: str) -> bool:
-    """Tell whether a path holds `..`, as it stands or once its braces are expanded."""
+    """Return whether a path holds `..`, as it is or once its braces are expanded."""
     pieces = re.split(r"[/{},]", path)
     return ".." in pieces or ("{" in path and any(piece and not piece.strip(".") for piece in pieces))
 
@@ -77,5 +77,5 @@ def hide_control_characters(text: str) -> str:
 
 
 def has_control_character(text: str) -> bool:
-    """Tell whether a text holds a character that is not seen, or changes how its neighbours are seen."""
+    """Return whether a text holds a character that is not seen, or changes how its neighbours are seen."""
     return any(unicodedata.category(character) in _CONTROL for character in text)

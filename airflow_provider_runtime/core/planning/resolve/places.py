@@ -10,8 +10,9 @@ from itertools import takewhile
 from urllib.parse import unquote
 
 from spark_jobs.contract.addresses import is_pattern
+from spark_jobs.contract.operations import Destination
 from spark_jobs.contract.options import get_option
-from spark_jobs.contract.plan import Destination, Location
+from spark_jobs.contract.tables import Location
 
 _LEADING = re.compile(r"^([a-z][a-z0-9+.-]*):/*")
 _PATTERN = re.compile(r"\\(.)|(\[[^]]*\])|(.)")
@@ -34,7 +35,7 @@ class WrittenPlaces:
         self._outputs: list[tuple[int, Destination]] = []
 
     def find_met(self, destination: Destination) -> tuple[int, Destination] | None:
-        """Return seq and place of the first output whose place a destination is, holds or lies inside."""
+        """Return seq and place of the first output whose place a destination is, holds or is inside."""
         branch, met = self._root, []
         for part in _list_parts(destination):
             found = branch.below.get(part)
@@ -58,7 +59,7 @@ class WrittenPlaces:
 
 
 def _list_parts(destination: Destination) -> list[str]:
-    """Return the way to a place; a table without a schema stands above those that may be the same one."""
+    """Return the way to a place; a table without a schema comes above those that may be the same one."""
     if destination.format == "iceberg":
         return ["iceberg", destination.options.get("name", ""), destination.table or ""]
     if destination.kind != "jdbc":
@@ -81,29 +82,29 @@ def describe_overlap(destination: Destination, earlier: Destination) -> str | No
     if place == other:
         return f"is the folder {earlier.display}"
     if place.startswith(f"{other}/"):
-        return f"lies inside the folder {earlier.display}"
+        return f"is inside the folder {earlier.display}"
     return f"holds the folder {earlier.display}" if other.startswith(f"{place}/") else None
 
 
 def contains_folder(folder: str, inner: str) -> bool:
-    """Tell whether a folder is another one, or one above it."""
+    """Return whether a folder is another one, or one above it."""
     return f"{_read_folder(inner)}/".startswith(f"{_read_folder(folder).rstrip('/')}/")
 
 
 def split_source(source: str) -> list[str]:
     """Return the names on the way to a place that is read, which may be a pattern of Hadoop's."""
-    # What stands below a brace that goes over a slash may be anything.
+    # What follows a brace that spans a slash may be anything.
     return list(takewhile(_closes_braces, filter(None, _read_folder(source).split("/"))))
 
 
 def find_overlapped(folder: str, sources: Mapping[str, list[str]]) -> str | None:
-    """Return the first of the places that are read, each with its names, that a folder is, holds or lies inside."""
+    """Return the first of the places that are read, each with its names, that a folder is, holds or is inside."""
     written = [name for name in _read_folder(folder).split("/") if name]
     return next((source for source, names in sources.items() if _overlaps(written, names)), None)
 
 
 def may_be_table(destination: Destination, source: Location) -> bool:
-    """Tell whether a table that is written may be one that is read."""
+    """Return whether a table that is written may be one that is read."""
     return destination.kind == source.kind == "jdbc" and _match_tables(destination, source) is not None
 
 
@@ -134,7 +135,7 @@ def _build_pattern(part: str) -> str:
 
 
 def _read_folder(uri: str) -> str:
-    """Return a folder's address as it is compared: case is left out, as not every store tells it apart."""
+    """Return a folder's address as it is compared: case is ignored, as it is by some stores."""
     lower = unquote(uri).casefold()
     scheme = _LEADING.match(lower)
     path = lower[scheme.end() :] if scheme else lower.lstrip("/")
@@ -154,7 +155,7 @@ def _match_tables(one: Destination | Location, two: Destination | Location) -> b
     (url, schema, name), (other_url, other_schema, other) = _read_table(one), _read_table(two)
     if (url, name) != (other_url, other) or (schema and other_schema and schema != other_schema):
         return None
-    # Only the database knows which schema a name without one stands in.
+    # Only the database knows which schema a name without one belongs to.
     return schema == other_schema
 
 

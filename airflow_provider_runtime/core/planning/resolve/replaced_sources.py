@@ -20,7 +20,8 @@ from airflow_provider_runtime.core.planning.resolve.places import (
     split_source,
 )
 from spark_jobs.contract.addresses import unescape_pattern
-from spark_jobs.contract.plan import Destination, Location
+from spark_jobs.contract.operations import Destination
+from spark_jobs.contract.tables import Location
 
 _HINTS = {
     "files": "write to a folder that this project does not read",

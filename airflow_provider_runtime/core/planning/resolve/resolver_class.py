@@ -79,7 +79,7 @@ def find_fault(location: Location, index: PeriodIndex) -> str | None:
         if not isinstance(name, str) or not isinstance(value, str):
             return f"{show_text(str(name))} is not a text"
         if _SURROGATE.search(name) or _SURROGATE.search(value):
-            return f"{show_text(name)} holds half a character, which no file can hold"
+            return f"{show_text(name)} holds half a surrogate pair, which no file can hold"
         if max(len(name), len(value)) > LONGEST_PLACE:
             return f"{show_text(name)} has more than {LONGEST_PLACE} characters"
     if location.path is not None and location.table is not None:
@@ -97,7 +97,7 @@ def show_text(text: str) -> str:
 
 
 def holds_login(text: str) -> bool:
-    """Tell whether a text that is not an address, such as a name, holds a user with a password, or another secret."""
+    """Return whether a text that is not an address, such as a name, holds a user with a password, or another secret."""
     return holds_secret(f"//{text}")
 
 

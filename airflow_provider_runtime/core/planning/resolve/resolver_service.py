@@ -82,7 +82,7 @@ def _make_authorization(secret: str) -> str:
             return "Basic " + b64encode(pair.encode()).decode()
         token = "".join(str(parts.get("token") or parts.get("password") or secret).split())
     except (RecursionError, UnicodeEncodeError):
-        problem = Problem("CATALOG_004", "the secret of `auth` is nested too deeply, or holds half a character")
+        problem = Problem("CATALOG_004", "the secret of `auth` is nested too deeply, or holds half a surrogate pair")
         raise DefinitionError(problem) from None
     if not (token.isascii() and token.isprintable()):
         problem = Problem("CATALOG_004", "the secret of `auth` has characters that no header can carry")
@@ -114,7 +114,7 @@ def _make_request(method: str, endpoint: str, params: dict[str, str], headers: d
 
 
 def _fetch(request: Request, endpoint: str) -> bytes:
-    """Ask in a thread of its own: timeouts of a connection let headers drip for ever."""
+    """Ask in a separate thread: headers that arrive byte by byte never reach the connection's timeout."""
     answer: Future[bytes] = Future()
 
     def ask() -> None:
@@ -138,7 +138,8 @@ def _ask(request: Request, endpoint: str) -> bytes:
         error.close()
         if error.code >= 500 or error.code == 429:
             raise _unreachable(endpoint, f"answered with status {error.code}") from None
-        raise _refuse(endpoint, f"answered with status {error.code}") from None
+        reason = ": redirects are not followed" if 300 <= error.code < 400 else ""
+        raise _refuse(endpoint, f"answered with status {error.code}{reason}") from None
     except (URLError, HTTPException, OSError, ValueError) as error:
         raise _unreachable(endpoint, f"cannot be reached: {_name_failure(error)}") from None
     if len(content) > MAX_ANSWER_BYTES:
@@ -153,7 +154,7 @@ def _name_failure(error: Exception) -> str:
 
 
 def _read_in_time(response: HTTPResponse, endpoint: str) -> bytes:
-    """Read an answer as a whole, and stop with one that drips when nobody waits for it any more."""
+    """Read a whole answer; one that trickles in is given up when its time is over."""
     latest = time.monotonic() + LONGEST_ANSWER_SECONDS
     content = bytearray()
     while len(content) <= MAX_ANSWER_BYTES and (part := response.read1(65536)):
@@ -161,7 +162,7 @@ def _read_in_time(response: HTTPResponse, endpoint: str) -> bytes:
         if time.monotonic() > latest:
             raise _unreachable(endpoint, f"did not answer within {LONGEST_ANSWER_SECONDS:.0f} s")
     if response.length and len(content) <= MAX_ANSWER_BYTES:
-        raise _unreachable(endpoint, f"broke its answer off {response.length} bytes before the end")
+        raise _unreachable(endpoint, f"ended its answer {response.length} bytes early")
     return bytes(content)
 
 
@@ -184,7 +185,11 @@ def _refuse(endpoint: str, what: str) -> ResolveError:
 
 def _read_answer(endpoint: str, content: bytes) -> tuple[Location, ...]:
     try:
-        answer = json.loads(content.decode("utf-8"))
+        answer = json.loads(content.decode("utf-8"), object_pairs_hook=_read_object)
+    except _RepeatedKeyError as error:
+        raise _refuse(
+            endpoint, f"answered with JSON in which '{show_text(error.key)}' occurs twice in an object"
+        ) from None
     except (ValueError, RecursionError):
         raise _refuse(endpoint, "did not answer with JSON") from None
     entries = answer.get("locations") if isinstance(answer, dict) else None
@@ -195,6 +200,22 @@ def _read_answer(endpoint: str, content: bytes) -> tuple[Location, ...]:
     if len(entries) > MAX_LOCATIONS:
         raise _refuse(endpoint, f"answered with {len(entries)} locations, at most {MAX_LOCATIONS} are taken")
     return tuple(_read_location(endpoint, position, entry) for position, entry in enumerate(entries))
+
+
+class _RepeatedKeyError(Exception):
+    """A JSON object that has a key twice."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+
+def _read_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _RepeatedKeyError(next(name for name in names if names.count(name) > 1))
+    return found
 
 
 def _read_location(endpoint: str, position: int, entry: dict[str, object]) -> Location:

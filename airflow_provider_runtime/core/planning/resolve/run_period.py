@@ -1,4 +1,4 @@
-"""The period of a project's run: its calendar's periods, the one that is asked for, and the day that it is there."""
+"""The period of a project's run: its calendar's periods, the one that is asked for, and today's date there."""
 
 from __future__ import annotations
 
@@ -43,6 +43,6 @@ def get_run_period(index: PeriodIndex, identifier: str, project: Definition[Proj
 
 
 def get_project_day(project: Project, moment: datetime) -> date:
-    """Return the day that it is in the project's time zone, by which its schedule counts periods too."""
+    """Return today's date in the project's time zone, by which its schedule counts periods too."""
     timezone = project.airflow.timezone if project.airflow is not None else None
     return moment.astimezone(ZoneInfo(timezone) if timezone else UTC).date()

@@ -36,7 +36,7 @@ def _read_types(found: SliceRecord) -> dict[str, DataType]:
 
 
 def holds(new: DataType, old: DataType) -> bool:
-    """Tell whether every value of the old type is one of the new type, digit for digit."""
+    """Return whether every value of the old type is one of the new type, digit for digit."""
     if new == old:
         return True
     if new.kind != "decimal" or old.kind not in ("decimal", "integer"):

@@ -12,7 +12,8 @@ from airflow_provider_runtime.core.planning.resolve.tables import ResolvedTable
 from airflow_provider_runtime.core.registry.ports import DatasetVersion, SliceRecord
 from airflow_provider_runtime.core.suggest import list_names
 from spark_jobs.contract.addresses import escape_pattern
-from spark_jobs.contract.plan import Location, RuleTrace
+from spark_jobs.contract.plan import RuleTrace
+from spark_jobs.contract.tables import Location
 
 
 def locate_slices(

@@ -35,13 +35,14 @@ from airflow_provider_runtime.core.planning.resolve.locations import (
     make_pattern,
 )
 from airflow_provider_runtime.core.planning.resolve.resolver_class import holds_login, show_text
-from airflow_provider_runtime.core.planning.resolve.resolver_rules import match_rule
+from airflow_provider_runtime.core.planning.resolve.resolver_rules import RuleMatch, match_rule
 from airflow_provider_runtime.core.planning.resolve.resolver_service import CredentialReader, ask_service
 from airflow_provider_runtime.core.planning.resolve.versioned_tables import is_iceberg_name, make_table_options
 from airflow_provider_runtime.core.suggest import suggest
 from spark_jobs.contract.addresses import has_scheme
 from spark_jobs.contract.options import drop_options, get_option, merge_options
-from spark_jobs.contract.plan import Location, RuleTrace
+from spark_jobs.contract.plan import RuleTrace
+from spark_jobs.contract.tables import Location
 
 ANY_LEVEL = "any"
 _Locate = Callable[[str], Place]
@@ -86,14 +87,7 @@ def resolve_table(
     """
     if resolver.model.class_ is not None:
         return _resolve_with_class(context, resolver, dataset, table)
-    match = match_rule(
-        resolver,
-        dataset_id=dataset.id,
-        dataset_version=dataset.version,
-        table=table.name,
-        period=context.period,
-        run=context.run,
-    )
+    match = _match(context, resolver, dataset, table)
     if match.index is None:
         raise ResolveError(_report_no_match(resolver.model, table, context.period, match.trace, place))
     rule = resolver.model.rules[match.index]
@@ -115,20 +109,24 @@ def resolve_table(
     return ResolvedTable(tuple(locations), match.trace, level, tuple(period.identifier for period in periods))
 
 
+def _match(context: ResolveContext, resolver: Definition[Resolver], dataset: Dataset, table: Table) -> RuleMatch:
+    return match_rule(
+        resolver,
+        dataset_id=dataset.id,
+        dataset_version=dataset.version,
+        table=table.name,
+        period=context.period,
+        run=context.run,
+    )
+
+
 def resolve_before_first(
     context: ResolveContext, resolver: Definition[Resolver] | None, dataset: Dataset, table: Table, place: Place
 ) -> ResolvedTable:
     """Return a table without rows for a period before the calendar's first; DATA_001 unless it may be missing."""
     on_missing = dataset.on_missing
     if on_missing is None and resolver is not None and resolver.model.class_ is None:
-        match = match_rule(
-            resolver,
-            dataset_id=dataset.id,
-            dataset_version=dataset.version,
-            table=table.name,
-            period=context.period,
-            run=context.run,
-        )
+        match = _match(context, resolver, dataset, table)
         on_missing = resolver.model.rules[match.index].on_missing if match.index is not None else None
     if on_missing == "empty":
         return ResolvedTable(())
@@ -270,6 +268,9 @@ def make_location(catalog: Catalog, asked: resolver_class.Location, locate: _Loc
     """Return the place that a path or table of a datasource, or a URI, means."""
     if asked.datasource_id is not None:
         datasource = _get_datasource(catalog, asked.datasource_id, locate)
+        if asked.type is not None and read_format(asked.type) != datasource.type:
+            message = f"a location's type is {asked.type}, and that of '{datasource.id}' is {datasource.type}"
+            raise ResolveError(Problem("RESOLVE_003", message, "leave the type out", locate("endpoint")))
         _check_options(asked, datasource.type, locate)
         if datasource.type == "jdbc":
             return _locate_table(datasource, asked, locate)

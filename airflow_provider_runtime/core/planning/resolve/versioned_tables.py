@@ -16,20 +16,14 @@ from airflow_provider_runtime.core.tables import PinnedTable, RowFilter, TableAd
 from airflow_provider_runtime.core.tables.addresses import CATALOG_NAME, PropertyReader, make_address
 from airflow_provider_runtime.core.tables.locations import locate_files
 from spark_jobs.contract.addresses import has_scheme
-from spark_jobs.contract.compiled_sql import TABLE_FORMATS
-from spark_jobs.contract.plan import Location
+from spark_jobs.contract.tables import Location
 
 _RELATIVE_SQLITE = re.compile(r"(sqlite(?:\+\w+)?:///)(?!/|:memory:)(.+)", re.IGNORECASE)
 _TABLE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_$ -]*(?:\.[A-Za-z0-9_][A-Za-z0-9_$ -]*)+")
 
 
-def is_versioned(kind: str) -> bool:
-    """Say whether a datasource of this type holds tables that are pinned and committed."""
-    return kind in TABLE_FORMATS
-
-
 def is_iceberg_name(name: str) -> bool:
-    """Say whether a text is a namespace and a table's name."""
+    """Return whether a text is a namespace and a table's name."""
     return _TABLE_NAME.fullmatch(name) is not None
 
 
@@ -40,11 +34,17 @@ def make_table_options(catalog: Catalog, datasource: Datasource, options: dict[s
     absolute = {CATALOG_NAME: datasource.id, **options}
     if datasource.path_prefix and "warehouse" not in absolute:
         absolute["warehouse"] = make_uri(catalog.root, datasource.path_prefix)
-    elif "warehouse" in absolute and "/" in absolute["warehouse"] and not has_scheme(absolute["warehouse"]):
+    elif _is_relative_folder(absolute.get("warehouse", ""), absolute.get("uri", "")):
         absolute["warehouse"] = make_uri(catalog.root, absolute["warehouse"])
     if found := _RELATIVE_SQLITE.fullmatch(absolute.get("uri", "")):
         absolute["uri"] = f"{found[1]}{(catalog.root.absolute() / found[2]).resolve()}"
     return absolute
+
+
+def _is_relative_folder(warehouse: str, uri: str) -> bool:
+    """Return whether a warehouse is a folder without a scheme: a catalog of SQL has no warehouses of names."""
+    is_of_sql = uri.lower().startswith(("sqlite", "postgres", "mysql"))
+    return bool(warehouse) and not has_scheme(warehouse) and ("/" in warehouse or is_of_sql)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from pathlib import Path
 from typing import Literal
 
 from airflow_provider_runtime.core.calendar.periods import PeriodIndex
@@ -19,9 +18,7 @@ from airflow_provider_runtime.core.calendar.run_period import (
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult
-from airflow_provider_runtime.core.catalog.rules_secrets import holds_secret
 from airflow_provider_runtime.core.errors import (
-    DefinitionError,
     Problem,
     RuntimeProviderError,
     get_error_class,
@@ -33,15 +30,13 @@ from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID, Resolver
 from airflow_provider_runtime.core.planning.check.checked import CheckedProject, TableUse
-from airflow_provider_runtime.core.planning.check.output import describe_folder_column
 from airflow_provider_runtime.core.planning.check.placing import place_in_project
 from airflow_provider_runtime.core.planning.check.project import check_runnable
-from airflow_provider_runtime.core.planning.check.registered import add_registered_versions, infer_output_schema
+from airflow_provider_runtime.core.planning.check.registered import add_registered_versions
 from airflow_provider_runtime.core.planning.check.used_definitions import find_used_definitions, list_changed
 from airflow_provider_runtime.core.planning.check.validation import check_needed, explain_missing
 from airflow_provider_runtime.core.planning.check.warnings import list_project_warnings
 from airflow_provider_runtime.core.planning.resolve.destinations import DEFAULT_SANDBOX
-from airflow_provider_runtime.core.planning.resolve.locations import make_uri
 from airflow_provider_runtime.core.planning.resolve.replaced_sources import list_replaced_sources
 from airflow_provider_runtime.core.planning.resolve.resolver_choice import ResolverChoice, choose_resolver
 from airflow_provider_runtime.core.planning.resolve.resolver_service import CredentialReader
@@ -50,7 +45,6 @@ from airflow_provider_runtime.core.planning.resolve.run_period import (
     get_project_periods,
     get_run_period,
 )
-from airflow_provider_runtime.core.planning.resolve.slice_types import list_unreadable_slices
 from airflow_provider_runtime.core.planning.resolve.slices import locate_slices
 from airflow_provider_runtime.core.planning.resolve.tables import (
     ResolveContext,
@@ -68,31 +62,30 @@ from airflow_provider_runtime.core.planning.snapshot.choices import (
     make_plan_table,
 )
 from airflow_provider_runtime.core.planning.snapshot.compile import (
+    CompiledOperations,
     compile_operations,
     make_plan_columns,
     make_plan_mark,
-    resolve_destinations,
 )
 from airflow_provider_runtime.core.planning.snapshot.compile_checks import CompiledChecks, compile_checks
 from airflow_provider_runtime.core.planning.snapshot.day_of_rows import find_day_of_rows
+from airflow_provider_runtime.core.planning.snapshot.outputs import OutputPlanner
 from airflow_provider_runtime.core.planning.snapshot.pinning import (
     Pin,
     pin_table,
     report_unregistered,
 )
-from airflow_provider_runtime.core.planning.snapshot.table_outputs import locate_output
 from airflow_provider_runtime.core.registry.ports import Registry
-from airflow_provider_runtime.core.registry.registrants import list_registrant_problems
 from airflow_provider_runtime.core.tables.addresses import PropertyReader
 from spark_jobs.contract.codes import get_family
-from spark_jobs.contract.plan import Destination, Location, Plan, PublicationSettings, Settings, Slice, UsedDefinition
+from spark_jobs.contract.operations import Destination
+from spark_jobs.contract.plan import Plan, PublicationSettings, Settings, UsedDefinition
 from spark_jobs.contract.snapshot import Period as SnapshotPeriod
 from spark_jobs.contract.snapshot import Project as SnapshotProject
 from spark_jobs.contract.snapshot import Snapshot, seal_snapshot
+from spark_jobs.contract.tables import Location
 
 DEFAULT_SLICE_STORE = ".runtime/slices"
-NOT_REGISTERED = {"version", "period_shift", "on_missing", "requires_all_periods"}
-"""What the definition of a registered dataset never says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +107,7 @@ class ResolveOptions:
 
 @dataclass(frozen=True, slots=True)
 class LocationRequest:
-    """A table whose locations somebody else may serve."""
+    """A table whose locations may be replaced."""
 
     use: TableUse
     dataset: Dataset
@@ -193,19 +186,16 @@ class _Builder:
         if context is None or self.problems:
             self._raise()
         assert context is not None
-        destinations = self._locate_outputs(checked, self._resolve_destinations(checked))
-        slices = self._make_slices(checked)
-        self._check_registered(checked, slices, context.period)
-        compiled = (
-            compile_operations(checked, run=context.run, destinations=destinations, slices=slices)
-            if not self.problems
-            else None
-        )
-        checks = CompiledChecks()
-        if compiled is not None:
+        outputs = self._plan_outputs(checked)
+        destinations = outputs.locate()
+        slices = {} if self.is_draft else outputs.make_slices(self.options.slice_store)
+        outputs.check_registered(slices, context.period)
+        compiled = checks = None
+        if not self.problems:
+            compiled = compile_operations(checked, run=context.run, destinations=destinations, slices=slices)
             baselines = find_baselines(self.registry, checked, context.index, context.period)
             checks = compile_checks(checked, run=context.run, baselines=baselines)
-        used = compiled.used_tables | checks.used_tables if compiled else frozenset(use.key for use in checked.tables)
+        used = compiled.used_tables | checks.used_tables if compiled and checks else {use.key for use in checked.tables}
         choices = self._choose_all(checked, context, used)
         definitions = find_used_definitions(self.catalog, checked, self.resolvers.values())
         changed = list_changed(self.registry, definitions)
@@ -214,26 +204,36 @@ class _Builder:
         read = {key: choice for key, choice in choices.items() if key in used}
         self._check_replaced(read, destinations, context.period)
         self._raise()
+        assert compiled is not None
+        assert checks is not None
         if self.warn is not None:
             for warning in list_project_warnings(checked):
                 self.warn(warning)
-        assert compiled is not None
-        plan = Plan(
+        settings = self._make_settings(context, definitions, choices)
+        plan = self._make_plan(checked, context, compiled, checks, read, settings)
+        return seal_snapshot(self._make_snapshot(context, choices, plan))
+
+    def _make_plan(
+        self,
+        checked: CheckedProject,
+        context: ResolveContext,
+        compiled: CompiledOperations,
+        checks: CompiledChecks,
+        read: Mapping[str, TableChoice],
+        settings: Settings,
+    ) -> Plan:
+        marks = {key: make_plan_mark(c.pin.use.location, c.pin.use.operation_seq) for key, c in read.items()}
+        return Plan(
             tables={key: make_plan_table(choice, context.index, context.period) for key, choice in read.items()},
             input="input",
             input_columns=make_plan_columns(checked.input_columns),
             operations=compiled.operations,
-            marks={
-                **{key: make_plan_mark(c.pin.use.location, c.pin.use.operation_seq) for key, c in read.items()},
-                **compiled.marks,
-                **checks.marks,
-            },
+            marks={**marks, **compiled.marks, **checks.marks},
             project_name=self.definition.model.name,
             checks=checks.checks,
             keep_failing_rows=self.definition.model.keep_failing_rows,
-            settings=self._make_settings(context, definitions, choices),
+            settings=settings,
         )
-        return seal_snapshot(self._make_snapshot(context, choices, plan))
 
     def _make_settings(
         self, context: ResolveContext, definitions: Iterable[UsedDefinition], choices: Mapping[str, TableChoice]
@@ -243,6 +243,7 @@ class _Builder:
             allow_closed=self.options.allow_closed,
             file_status=find_strictest(context.index, context.period, None).status,
             enclosing_periods=tuple(holder.identifier for holder in context.index.list_holders(context.period)),
+            previous_period=context.run.previous_period_id or "",
             definitions=tuple(definitions),
             trace={key: describe_choice(choice) for key, choice in choices.items()},
             publication=_describe_publication(self.definition.model),
@@ -289,7 +290,7 @@ class _Builder:
     # Tables
 
     def _choose_all(
-        self, checked: CheckedProject, context: ResolveContext, used: frozenset[str]
+        self, checked: CheckedProject, context: ResolveContext, used: Container[str]
     ) -> dict[str, TableChoice]:
         """Choose version, resolver and locations of every table; for lookups that nothing reads, as far as it goes."""
         choices: dict[str, TableChoice] = {}
@@ -349,72 +350,13 @@ class _Builder:
             return ResolvedTable((location,), (), period.level, (period.identifier,))
         return locate_slices(pin.registered, context.index, period, use.location, use.dataset.model)
 
-    # Outputs
-
-    def _resolve_destinations(self, checked: CheckedProject) -> dict[int, Destination]:
+    def _plan_outputs(self, checked: CheckedProject) -> OutputPlanner:
         sandbox = (self.options.sandbox or DEFAULT_SANDBOX) if self.is_draft and not self.is_offline else None
-        try:
-            found = resolve_destinations(checked, sandbox=sandbox)
-            if sandbox is not None:
-                self._check_sandbox_folders(checked, found)
-            return found
-        except RuntimeProviderError as error:
-            place = self.definition.locate()
-            told = Problem("OUTPUT_002", "a destination's datasource has errors of its own", "see validate", place)
-            self._collect(error if error.problems else DefinitionError(told))
-            return {}
+        return OutputPlanner(
+            self.definition, checked, self.registry, self.read_properties, self.problems, sandbox, self.is_offline
+        )
 
-    def _check_sandbox_folders(self, checked: CheckedProject, destinations: dict[int, Destination]) -> None:
-        """Refuse for the files of a sandbox what is allowed where the output will go one day."""
-        for operation in checked.operations:
-            destination = destinations.get(operation.seq)
-            told = describe_folder_column(operation.output_columns)
-            if destination is not None and destination.kind == "files" and told is not None:
-                place = self.definition.locate("operations", operation.index, "arguments")
-                self.problems.append(Problem("OUTPUT_002", f"in the sandbox, {told[0]}", told[1], place))
-
-    def _locate_outputs(self, checked: CheckedProject, destinations: dict[int, Destination]) -> dict[int, Destination]:
-        """Ask the tables that are written where their files go, and what they have against the columns."""
-        if self.is_offline:
-            return destinations
-        located = dict(destinations)
-        for operation in checked.operations:
-            destination = destinations.get(operation.seq)
-            if destination is None or destination.kind != "table":
-                continue
-            try:
-                located[operation.seq] = locate_output(operation, destination, self.read_properties)
-            except RuntimeProviderError as error:
-                index = [found.seq for found in self.definition.model.operations].index(operation.seq)
-                place = self.definition.locate("operations", index, "arguments", "destination")
-                self._collect(type(error)(replace(problem, location=place) for problem in error.problems))
-        return located
-
-    def _make_slices(self, checked: CheckedProject) -> dict[int, Slice]:
-        if self.is_draft:
-            return {}
-        store = make_store_uri(self.options.slice_store)
-        slices = {}
-        for operation in checked.operations:
-            dataset = infer_output_schema(checked, operation.seq)
-            if dataset is not None:
-                prefix = f"{store}/{dataset.id}"
-                definition = dataset.model_dump(mode="json", by_alias=True, exclude=NOT_REGISTERED)
-                slices[operation.seq] = Slice(dataset.id, dataset.name, prefix, definition)
-        return slices
-
-    def _check_registered(self, checked: CheckedProject, slices: dict[int, Slice], period: Period) -> None:
-        """Refuse what would replace or hide what is registered already, before anything is computed."""
-        if self.registry is None:
-            return
-        for operation in checked.operations:
-            dataset = infer_output_schema(checked, operation.seq) if operation.seq in slices else None
-            latest = self.registry.find_version(dataset.id) if dataset is not None else None
-            if dataset is not None and latest is not None:
-                place = self.definition.locate("operations", operation.index, "arguments", "register_as_dataset")
-                self.problems += list_unreadable_slices(dataset, latest, period.identifier, place)
-                run = self.registry.find_run(latest.snapshot_sha256)
-                self.problems += list_registrant_problems(latest.name, run, self.definition.model.id, place)
+    # What speaks against it
 
     def _check_replaced(
         self, read: dict[str, TableChoice], destinations: dict[int, Destination], period: Period
@@ -461,14 +403,6 @@ class _Builder:
             plan=plan,
             overrides=find_overrides(self.registry, [check.name for check in plan.checks], project.id, period),
         )
-
-
-def make_store_uri(store: str) -> str:
-    """Return a store's address: a URI as it is, a local folder as an absolute path."""
-    if holds_secret(store):
-        hint = "let the storage's own configuration hold it: the address is written into every snapshot"
-        raise DefinitionError(Problem("CATALOG_002", "the address of the slice store contains a password", hint))
-    return make_uri(Path(), store)
 
 
 def _to_utc(moment: datetime) -> datetime:

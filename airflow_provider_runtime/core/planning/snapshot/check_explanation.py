@@ -9,7 +9,8 @@ from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.planning.check.checked import CheckedCheck, CheckedProject, CheckedValue
 from airflow_provider_runtime.core.planning.snapshot.compile_checks import CompiledChecks, compile_checks
-from airflow_provider_runtime.core.planning.snapshot.lineage import ColumnLineage, OperationLineage, SourceColumn
+from airflow_provider_runtime.core.planning.snapshot.lineage import Columns
+from airflow_provider_runtime.core.planning.snapshot.plan_lineage import PlanLineage, SourceColumn
 from spark_jobs.contract import checks as planned
 from spark_jobs.contract.sql import quote_name, strip_marks
 
@@ -20,6 +21,10 @@ class CheckDocument(TypedDict):
     name: str
     kind: str
     output: int
+    outputs: list[int]
+    """All whose rows it reads."""
+    reads: list[str]
+    """Keys of the tables that it reads beside them."""
     on_fail: str
     is_proven: bool
     spark_sql: list[str]
@@ -27,7 +32,7 @@ class CheckDocument(TypedDict):
 
 
 def explain_checks(
-    checked: CheckedProject, lineage: Iterable[OperationLineage], names: Mapping[str, str], run: RunConstants
+    checked: CheckedProject, lineage: Iterable[PlanLineage], names: Mapping[str, str], run: RunConstants
 ) -> tuple[CompiledChecks, list[CheckDocument]]:
     """Explain the checks of a project without errors; `names` are those of its tables, by key."""
     compiled = compile_checks(checked, run=run)
@@ -37,6 +42,8 @@ def explain_checks(
             name=check.name,
             kind=check.kind,
             output=check.output,
+            outputs=sorted(check.outputs),
+            reads=[name for side in check.values for name in _list_tables(side, checked)],
             on_fail=check.on_fail,
             is_proven=check.is_proven,
             spark_sql=[strip_marks(sql) for sql in _list_statements(check)],
@@ -45,6 +52,12 @@ def explain_checks(
         for check, source in zip(compiled.checks, checked.checks, strict=True)
     ]
     return compiled, documents
+
+
+def _list_tables(side: planned.CheckedValue, checked: CheckedProject) -> list[str]:
+    if side.is_of_input:
+        return [] if checked.input is None else [checked.input.key]
+    return [] if side.table is None else [side.table]
 
 
 def _list_statements(check: planned.Check) -> Iterator[str]:
@@ -74,22 +87,23 @@ def _write_value(check: planned.Check, side: planned.CheckedValue) -> str:
 
 
 def _trace(
-    check: CheckedCheck, checked: CheckedProject, columns: Mapping[int, Mapping[str, ColumnLineage]]
+    check: CheckedCheck, checked: CheckedProject, columns: Mapping[int, Columns[SourceColumn]]
 ) -> Iterator[SourceColumn]:
     """Yield the source columns whose values a check reads."""
     own = columns.get(check.output, {})
     for name in (*check.unique, *_list_columns(check.rows, check.where), *(key for key, _ in check.group_by)):
-        yield from own.get(name, ColumnLineage()).sources
+        yield from own[name].values if name in own else ()
     for side in check.values:
         for name in _list_columns(side.value, side.where):
             yield from _find_sources(side, name, checked, columns)
 
 
 def _find_sources(
-    side: CheckedValue, name: str, checked: CheckedProject, columns: Mapping[int, Mapping[str, ColumnLineage]]
+    side: CheckedValue, name: str, checked: CheckedProject, columns: Mapping[int, Columns[SourceColumn]]
 ) -> frozenset[SourceColumn]:
     if side.output is not None:
-        return columns.get(side.output, {}).get(name, ColumnLineage()).sources
+        own = columns.get(side.output, {})
+        return own[name].values if name in own else frozenset()
     table = side.table or checked.input
     if table is None or name not in {column.name for column in table.table.columns}:
         return frozenset()

@@ -1,4 +1,4 @@
-"""The parts of a snapshot's document that tell which choices were made, and why."""
+"""The parts of a snapshot's document that say which choices were made, and why."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from airflow_provider_runtime.core.planning.resolve.resolver_choice import Resol
 from airflow_provider_runtime.core.planning.resolve.tables import ResolvedTable
 from airflow_provider_runtime.core.planning.snapshot.day_of_rows import find_own_day
 from airflow_provider_runtime.core.planning.snapshot.pinning import Pin
-from spark_jobs.contract.plan import Column, Table, TableTrace, Temporal
+from spark_jobs.contract.plan import TableTrace
 from spark_jobs.contract.snapshot import AppendPin, CheckPin, JoinPin, LookupPin, ResolverSnapshot
+from spark_jobs.contract.tables import Column, Table, Temporal
 
 HIDDEN = "***"
 

@@ -18,6 +18,7 @@ from airflow_provider_runtime.core.expr.spark_sql import (
     compile_equalities,
     compile_sql,
 )
+from airflow_provider_runtime.core.expr.typed import has_window
 from airflow_provider_runtime.core.model import operation as written
 from airflow_provider_runtime.core.model.dataset import list_temporal_columns
 from airflow_provider_runtime.core.planning.check.checked import (
@@ -32,11 +33,10 @@ from airflow_provider_runtime.core.planning.check.checked import (
 from airflow_provider_runtime.core.planning.check.origins import find_origins
 from airflow_provider_runtime.core.planning.check.proofs import find_group_key
 from airflow_provider_runtime.core.planning.resolve.destinations import resolve_destination
-from spark_jobs.contract.plan import (
+from spark_jobs.contract.operations import (
     AggregateOperation,
     AnyOperation,
     AppendOperation,
-    Column,
     DeleteOperation,
     Destination,
     Equality,
@@ -44,13 +44,13 @@ from spark_jobs.contract.plan import (
     Expression,
     GroupColumn,
     Join,
-    Mark,
     OutputOperation,
     Read,
     Slice,
     UpdateOperation,
 )
-from spark_jobs.contract.plan import Operation as PlanOperation
+from spark_jobs.contract.operations import Operation as PlanOperation
+from spark_jobs.contract.tables import Column, Mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ class _Compiler:
 
     def _make_expression(self, item: CheckedExpression, sql: str, mark: str) -> Expression:
         reads, can_fail = _list_reads(item.checked), may_fail(item.checked, item.type)
-        return Expression(item.column, item.type.ddl, sql, mark, reads, can_fail)
+        return Expression(item.column, item.type.ddl, sql, mark, reads, can_fail, has_window(item.checked.node))
 
     def _compile_joins(self, operation: CheckedOperation) -> tuple[Join, ...]:
         return tuple(self._compile_join(operation, join) for join in operation.joins)

@@ -22,7 +22,16 @@ from airflow_provider_runtime.core.planning.check.checked import (
 from airflow_provider_runtime.core.planning.check.proofs import is_always_true, is_key_of_groups
 from airflow_provider_runtime.core.planning.snapshot.compile import make_plan_mark
 from spark_jobs.contract import checks as planned
-from spark_jobs.contract.plan import Mark
+from spark_jobs.contract.tables import Mark
+
+_MERGES: Mapping[str, planned.Merge] = {
+    "SUM": "sum",
+    "COUNT": "sum",
+    "COUNT_ALL": "sum",
+    "MIN_AGG": "min",
+    "MAX_AGG": "max",
+}
+"""How the values of parts make the value of all, by the aggregate that a value is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +99,9 @@ class _Compiler:
             self.used.add(value.table.key)
         is_restricted = value.where is not None and not check.group_by
         expression = restrict(value.value, value.where) if is_restricted and value.where else value.value
-        sql = self._write(expression, value.path)
+        # Totals of the input are observed, where they are kept as those of groups are.
+        is_of_input = value.output is None and value.table is None
+        sql = self._write(expression, value.path, is_total=not check.group_by and not is_of_input)
         assert sql is not None
         return planned.CheckedValue(
             sql=sql,
@@ -101,6 +112,7 @@ class _Compiler:
             table=None if value.table is None else value.table.key,
             reads=_list_reads(value.value, value.where),
             counts_rows=value.value.node.op == "COUNT_ALL",
+            merge=_MERGES.get(value.value.node.op),
         )
 
     def _compile_change(self, name: str, change: CheckedChange) -> planned.Change:
@@ -111,10 +123,10 @@ class _Compiler:
             baseline=self.baselines.get(name),
         )
 
-    def _write(self, expression: Checked | None, path: Path) -> str | None:
+    def _write(self, expression: Checked | None, path: Path, *, is_total: bool = False) -> str | None:
         if expression is None:
             return None
-        return compile_sql(expression, run=self.run, mark=self._mark(path))
+        return compile_sql(expression, run=self.run, mark=self._mark(path), is_total=is_total)
 
     def _mark(self, path: Path) -> str:
         """Return the mark of a place, such as `checks[0].value`, and remember the place."""

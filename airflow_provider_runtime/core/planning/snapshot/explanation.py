@@ -17,9 +17,9 @@ from airflow_provider_runtime.core.planning.snapshot.compile import (
     compile_operations,
     make_plan_columns,
 )
-from airflow_provider_runtime.core.planning.snapshot.lineage import ColumnLineage, OperationLineage, trace_lineage
+from airflow_provider_runtime.core.planning.snapshot.plan_lineage import PlanLineage, SourceColumn, trace_lineage
 from airflow_provider_runtime.core.rendering import ProblemDocument, problem_to_json
-from spark_jobs.contract.plan import (
+from spark_jobs.contract.operations import (
     AggregateOperation,
     AnyOperation,
     AppendOperation,
@@ -157,12 +157,12 @@ def _make_columns(columns: Iterable[WorkingColumn]) -> list[ColumnDocument]:
 def _make_operation(
     plan: AnyOperation,
     operation: CheckedOperation,
-    lineage: OperationLineage,
+    lineage: PlanLineage,
     names: Mapping[str, str],
     sql: str,
 ) -> OperationDocument:
-    def show(found: ColumnLineage) -> list[str]:
-        return sorted({f"{names[source.table]}.{source.column}" for source in found.sources})
+    def show(found: frozenset[SourceColumn]) -> list[str]:
+        return sorted({f"{names[source.table]}.{source.column}" for source in found})
 
     return OperationDocument(
         seq=plan.seq,
@@ -171,8 +171,8 @@ def _make_operation(
         reads=list(plan.tables),
         spark_sql=sql,
         schema=_make_columns(operation.columns_after),
-        lineage={column: show(found) for column, found in lineage.columns.items()},
-        conditions=show(lineage.conditions),
+        lineage={column: show(found.values) for column, found in lineage.columns.items()},
+        conditions=show(lineage.conditions.values),
         destination=plan.destination.display if isinstance(plan, OutputOperation) else None,
         registers=operation.registered_dataset,
     )
@@ -293,7 +293,7 @@ def _describe_check(check: CheckDocument) -> str:
     for sql in check["spark_sql"]:
         lines += [f"  | {line}" for line in sql.splitlines()]
     if check["lineage"]:
-        lines.append(f"  rests on {', '.join(check['lineage'])}")
+        lines.append(f"  depends on {', '.join(check['lineage'])}")
     return "\n".join(lines)
 
 
@@ -349,7 +349,18 @@ def render_mermaid(explanation: Explanation) -> str:
             lines += [f'  out{operation["seq"]}[/"{_quote(operation["destination"] or "")}"/]']
             lines.append(f"  {node} --> out{operation['seq']}")
         previous = node
+    for number, check in enumerate(explanation["checks"]):
+        lines.append(f'  check{number}{{{{"{_quote(check["name"])}"}}}}')
+        lines += [f"  {place} --> check{number}" for place in _list_checked(explanation, check)]
     return "\n".join(lines)
+
+
+def _list_checked(explanation: Explanation, check: CheckDocument) -> list[str]:
+    """Return the nodes whose rows a check looks at."""
+    keys = [table["key"] for table in explanation["tables"]]
+    compared = [f"t{keys.index(key)}" for key in check["reads"]]
+    outputs = [f"out{seq}" for seq in check["outputs"]]
+    return [*outputs, *compared]
 
 
 def _quote(text: str) -> str:

@@ -9,7 +9,7 @@ from airflow_provider_runtime.core.planning.check.checked import CheckedOperatio
 from airflow_provider_runtime.core.planning.snapshot.compile import make_plan_columns
 from airflow_provider_runtime.core.tables import TableColumn, open_table
 from airflow_provider_runtime.core.tables.addresses import PropertyReader, make_address, to_job_uri
-from spark_jobs.contract.plan import Destination
+from spark_jobs.contract.operations import Destination
 
 
 def locate_output(

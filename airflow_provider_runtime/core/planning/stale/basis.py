@@ -10,8 +10,13 @@ from datetime import date
 from typing import Any
 
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
-from spark_jobs.contract.plan import Location
+from spark_jobs.contract.operations import Destination
 from spark_jobs.contract.snapshot import Snapshot
+from spark_jobs.contract.tables import Location
+
+PREVIOUS = "PREVIOUS_PERIOD_ID"
+AS_OF = "as_of"
+"""Names the day as of which a run reads bitemporal tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +26,19 @@ class TableBasis:
     resolver: str
     """Resolver and version, for people."""
     places: str | None = None
-    """Digest of locations with formats and options; None where nobody is asked for them."""
+    """Digest of locations with formats and options; None where they are not looked up."""
     days: tuple[str, ...] = ()
     """The days for which a bitemporal table is read where a join says so with `as_of`, over all its uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputBasis:
+    """Where an output goes."""
+
+    shown: str
+    """For people."""
+    place: str
+    """Digest of the address with format and options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +46,17 @@ class RunBasis:
     """What decides a run's rows beside definitions and files."""
 
     days: Mapping[str, str] = field(default_factory=dict)
-    """What functions of the period give, by their names."""
+    """What functions of the period give, by their names, and the day of bitemporal tables."""
     tables: Mapping[tuple[str, str], TableBasis] = field(default_factory=dict)
     """By dataset and table."""
+    outputs: Mapping[str, OutputBasis] = field(default_factory=dict)
+    """By seq, as text."""
 
     def to_document(self) -> dict[str, Any]:
         """Return what the registry keeps."""
         tables = [{"dataset_id": key[0], "table": key[1], **asdict(found)} for key, found in self.tables.items()]
-        return {"days": dict(self.days), "tables": tables}
+        outputs = {seq: asdict(found) for seq, found in self.outputs.items()}
+        return {"days": dict(self.days), "tables": tables, "outputs": outputs}
 
 
 def read_basis(document: Mapping[str, Any] | None) -> RunBasis | None:
@@ -49,7 +67,8 @@ def read_basis(document: Mapping[str, Any] | None) -> RunBasis | None:
         (found["dataset_id"], found["table"]): TableBasis(found["resolver"], found["places"], tuple(found["days"]))
         for found in document["tables"]
     }
-    return RunBasis(document["days"], tables)
+    outputs = {seq: OutputBasis(**found) for seq, found in document.get("outputs", {}).items()}
+    return RunBasis(document["days"], tables, outputs)
 
 
 def describe_basis(snapshot: Snapshot) -> RunBasis:
@@ -58,7 +77,10 @@ def describe_basis(snapshot: Snapshot) -> RunBasis:
     for key, table in snapshot.plan.tables.items():
         by_table.setdefault((table.dataset_id, table.table), []).append(key)
     tables = {name: _describe_table(snapshot, keys) for name, keys in by_table.items()}
-    return RunBasis(list_days(snapshot.period.start_date, snapshot.period.end_date), tables)
+    period, settings = snapshot.period, snapshot.plan.settings
+    days = list_days(period.start_date, period.end_date, snapshot.as_of, settings.previous_period)
+    outputs = {str(output.seq): describe_output(output.destination) for output in snapshot.plan.outputs}
+    return RunBasis(days, tables, outputs)
 
 
 def _describe_table(snapshot: Snapshot, keys: Iterable[str]) -> TableBasis:
@@ -70,10 +92,12 @@ def _describe_table(snapshot: Snapshot, keys: Iterable[str]) -> TableBasis:
     return TableBasis(resolver, None if is_registered else digest_places(locations), sort_days(t.as_of for t in used))
 
 
-def list_days(start: date, end: date) -> dict[str, str]:
-    """Return what the functions of a period give that its days decide."""
+def list_days(start: date, end: date, as_of: date, previous: str | None) -> dict[str, str]:
+    """Return what the calendar decides of a run: values of the period's functions, and the day of bitemporal tables."""
     days = (end - start).days + 1
-    return {"PERIOD_START": start.isoformat(), "PERIOD_END": end.isoformat(), "PERIOD_DAYS": str(days)}
+    found = {"PERIOD_START": start.isoformat(), "PERIOD_END": end.isoformat(), "PERIOD_DAYS": str(days)}
+    before = {} if previous is None else {PREVIOUS: previous}
+    return {**found, AS_OF: as_of.isoformat(), **before}
 
 
 def sort_days(days: Iterable[date | None]) -> tuple[str, ...]:
@@ -87,8 +111,16 @@ def digest_places(locations: Iterable[Location]) -> str | None:
     return hashlib.sha256("\n".join(sorted(places)).encode()).hexdigest()[:32] if places else None
 
 
+def describe_output(destination: Destination) -> OutputBasis:
+    """Return where an output goes; of an Iceberg or Delta table, whichever folder its files are written to."""
+    place = destination.uri if destination.kind == "files" else destination.table or destination.display
+    shown = json.dumps([destination.kind, destination.format, place, dict(destination.options)], sort_keys=True)
+    return OutputBasis(destination.display, hashlib.sha256(shown.encode()).hexdigest()[:32])
+
+
 def _describe_place(location: Location) -> list[object]:
     if location.kind == "table":
         return [location.format, location.table or location.uri]
     options, table = dict(location.options), location.table
-    return [location.kind, location.format, location.uri, table, options, location.on_missing, location.period]
+    # What a missing location means changes no rows of one that is there, and a missing one has no files to compare.
+    return [location.kind, location.format, location.uri, table, options, location.period]

@@ -10,7 +10,7 @@ from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.check.checked import CheckedProject
 from airflow_provider_runtime.core.planning.stale.signatures import OutputSignature, sign_outputs
 
-_TOLD_APART_BY_PEOPLE = {"id", "name", "description"}
+_ONLY_FOR_PEOPLE = {"id", "name", "description"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,6 @@ def _by_seq(project: Project) -> dict[int, Operation]:
 
 
 def _dump(operation: Operation, selectors: Mapping[str, str]) -> str:
-    text = operation.model_dump_json(by_alias=True, exclude=_TOLD_APART_BY_PEOPLE)
+    text = operation.model_dump_json(by_alias=True, exclude=_ONLY_FOR_PEOPLE)
     used = {name: selectors[name] for name in sorted(selectors) if "{{" + name + "}}" in text}
     return f"{text}{used}"

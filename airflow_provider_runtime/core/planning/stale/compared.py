@@ -1,9 +1,9 @@
-"""A project as it is defined now, with what its periods are compared with."""
+"""A project's present definition, with which the runs of its periods are compared."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from airflow_provider_runtime.core.calendar.periods import PeriodIndex
 from airflow_provider_runtime.core.catalog.definition import Definition
@@ -11,6 +11,7 @@ from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.check.checked import CheckedProject, TableUse
 from airflow_provider_runtime.core.planning.resolve.resolver_choice import ResolverChoice
 from airflow_provider_runtime.core.planning.snapshot.pinning import Pin
+from airflow_provider_runtime.core.planning.stale.basis import OutputBasis
 from airflow_provider_runtime.core.planning.stale.signatures import OutputSignature, SourceColumn
 
 
@@ -40,13 +41,15 @@ class ComparedTable:
 
 @dataclass(frozen=True, slots=True)
 class ComparedProject:
-    """A project as it is defined now, with what its periods are compared with."""
+    """A project's present definition, with which the runs of its periods are compared."""
 
     definition: Definition[Project]
     checked: CheckedProject
     index: PeriodIndex
     outputs: Mapping[int, OutputSignature]
     tables: tuple[ComparedTable, ...]
+    places: Mapping[int, OutputBasis] = field(default_factory=dict)
+    """Where the outputs go; empty for a draft, whose runs say where that is."""
 
     @property
     def id(self) -> str:

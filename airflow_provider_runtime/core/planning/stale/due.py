@@ -15,7 +15,7 @@ def list_in_range(index: PeriodIndex, level: str, text: str) -> Iterator[Period]
     first_text, separator, last_text = text.partition(RANGE_SEPARATOR)
     first = index.find_period(first_text.strip())
     last = index.find_period(last_text.strip()) if separator else first
-    if first is None or last is None or level not in index.levels:
+    if first is None or last is None or level not in index.levels or last.start_date < first.start_date:
         return
     holder = index.find_by_date(first.start_date, level)
     yield from index.iterate(level, holder.start_date if holder else first.start_date, last.end_date)
@@ -33,7 +33,7 @@ def list_due(index: PeriodIndex, level: str, ran: Iterable[str], start: date | N
 
 
 def list_periods_at(index: PeriodIndex, period: Period, level: str) -> tuple[Period, ...]:
-    """Return the periods of another level that make up a period, or the one that it lies in."""
+    """Return the periods of another level that make up a period, or the one that it is part of."""
     if level == period.level or level not in index.levels:
         return (period,) if level == period.level else ()
     if index.is_finer(level, period.level):

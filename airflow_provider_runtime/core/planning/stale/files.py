@@ -11,7 +11,7 @@ from airflow_provider_runtime.core.planning.stale.glob_patterns import expand_pa
 from airflow_provider_runtime.core.planning.stale.stores import Stores
 from spark_jobs.contract.addresses import find_local_path, is_glob, unescape_pattern
 from spark_jobs.contract.fingerprints import FileState, list_committed, take_fingerprint
-from spark_jobs.contract.plan import Location
+from spark_jobs.contract.tables import Location
 
 Lister = Callable[[str], list[FileState] | None]
 """Returns the files at an address of a store; None where they cannot be listed."""

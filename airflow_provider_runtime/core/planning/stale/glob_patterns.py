@@ -1,4 +1,4 @@
-"""Patterns of Hadoop's as those that Python's glob and fsspec know."""
+"""Hadoop's glob patterns, as patterns that Python's glob and fsspec know."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _TOKEN = re.compile(r"\\.|.", re.DOTALL)
 
 
 def expand_pattern(pattern: str) -> list[str]:
-    """Return patterns that match together what one of Hadoop's matches: without braces and backslashes."""
+    """Return patterns without braces and backslashes that together match what one of Hadoop's does."""
     return ["".join(map(_translate, tokens)) for tokens in _expand(_TOKEN.findall(pattern))]
 
 

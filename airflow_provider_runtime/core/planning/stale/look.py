@@ -8,32 +8,36 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import cached_property
+from typing import NoReturn
 
+from airflow_provider_runtime.core.calendar.periods import RANGE_SEPARATOR, PeriodIndex
 from airflow_provider_runtime.core.calendar.run_period import StatusReader, find_strictest
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult
 from airflow_provider_runtime.core.errors import PeriodError, Problem, raise_problems
-from airflow_provider_runtime.core.model.period import Period
+from airflow_provider_runtime.core.model.period import Period, PeriodStatus
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.check.checked import CheckedProject, TableUse
 from airflow_provider_runtime.core.planning.check.project import ProjectChecks
 from airflow_provider_runtime.core.planning.check.registered import add_registered_versions
+from airflow_provider_runtime.core.planning.check.used_definitions import find_used_definitions
 from airflow_provider_runtime.core.planning.check.validation import check_needed, explain_missing, list_runnable
 from airflow_provider_runtime.core.planning.resolve.resolver_choice import choose_resolver
 from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods
+from airflow_provider_runtime.core.planning.snapshot.compile import resolve_destinations
 from airflow_provider_runtime.core.planning.snapshot.pinning import pin_table
 from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
+from airflow_provider_runtime.core.planning.stale.basis import describe_output
 from airflow_provider_runtime.core.planning.stale.changes import DefinitionChange, compare_definitions
 from airflow_provider_runtime.core.planning.stale.compared import ComparedProject, ComparedTable, merge_names
 from airflow_provider_runtime.core.planning.stale.compared_basis import compare_basis
 from airflow_provider_runtime.core.planning.stale.due import find_start, list_due, list_in_range, list_periods_at
-from airflow_provider_runtime.core.planning.stale.past import PastRuns, list_sources
+from airflow_provider_runtime.core.planning.stale.past import PastRuns
 from airflow_provider_runtime.core.planning.stale.plan import Entry, Plan, Reason, Scope, State, Work, order_entries
 from airflow_provider_runtime.core.planning.stale.signatures import SourceColumn, sign_outputs
 from airflow_provider_runtime.core.planning.stale.sources import Fingerprint, Source, SourceFinder
 from airflow_provider_runtime.core.registry.ports import PeriodRecord, Registry, RunRecord
 from airflow_provider_runtime.core.tables.addresses import PropertyReader
-from spark_jobs.contract.plan import UsedDefinition
 from spark_jobs.contract.snapshot import Snapshot
 
 
@@ -49,27 +53,46 @@ class Look:
     scope: Scope
     read_properties: PropertyReader | None = None
     """Returns what the credential of a table's catalog or store stands for."""
+    _wanted: Sequence[Definition[Project]] = ()
+    _statuses: StatusReader | None = None
+    _edited: set[tuple[str, str, int]] = field(default_factory=set)
     _entries: dict[Work, Entry] = field(default_factory=dict)
     _changed: dict[Work, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     """Columns of registered datasets that a run of the period would change, by dataset."""
     _starts: dict[Work, date] = field(default_factory=dict)
+    _found_statuses: dict[tuple[str, str, str], PeriodStatus] = field(default_factory=dict)
     _projects: dict[str, ComparedProject] = field(default_factory=dict)
     _definitions: dict[tuple[str, int, str], DefinitionChange | None] = field(default_factory=dict)
 
+    def read(self, registry: Registry) -> None:
+        """Read what the registry knows of the projects in scope; raise what is wrong with their definitions."""
+        self._wanted = self._list_wanted(self.scope)
+        self._check(registry)
+        self._statuses = _Statuses.read(registry)
+        self._edited = self._find_edited(registry)
+
     def make_plan(self) -> Plan:
-        """Return the plan of the projects and periods in scope; raise what is wrong with their definitions."""
+        """Return the plan of the projects and periods in scope, after the registry was read."""
         scope = self.scope
-        wanted = self._list_wanted(scope)
-        self._check(wanted)
         found = {project.id: list(self._list_periods(project)) for project in self._projects.values()}
         if scope.period is not None and not any(found.values()):
-            raise PeriodError(Problem("PERIOD_001", f"no project runs for '{scope.period}'", "see `periods`"))
+            self._refuse_period(scope.period)
         ordered = self._order_projects()
         for project, period in self._order(found):
             self._look_at(project, period)
-        names = {definition.model.name for definition in wanted}
+        names = {definition.model.name for definition in self._wanted}
         chosen = [entry for work, entry in self._entries.items() if work.project in names]
         return Plan(order_entries(chosen, self._starts, [project.name for project in ordered]), scope)
+
+    def _refuse_period(self, text: str) -> NoReturn:
+        """Raise PERIOD_001 with what is wrong with a period, or a range, for which no project runs."""
+        first, separator, last = (part.strip() for part in text.partition(RANGE_SEPARATOR))
+        for project in self._projects.values():
+            has_both = bool(first and last) or not separator
+            ends = [project.index.get_period(end) for end in (first, last or first)] if has_both else []
+            if not ends or ends[1].start_date < ends[0].start_date:
+                project.index.list_range(text, ends[0].level if ends else project.definition.model.level)
+        raise PeriodError(Problem("PERIOD_001", f"no project runs for '{text}'", "see `airflow-runtime periods`"))
 
     # Projects
 
@@ -82,25 +105,28 @@ class Look:
         assert definition is not None
         return [definition]
 
-    def _check(self, wanted: Sequence[Definition[Project]]) -> None:
+    def _check(self, registry: Registry) -> None:
         """Check the projects, and those that register what they read."""
-        known = add_registered_versions(self.loaded.catalog, wanted, self.registry)
+        known = add_registered_versions(self.loaded.catalog, self._wanted, registry)
         checks = ProjectChecks(known)
         problems: list[Problem] = []
-        for definition in wanted:
+        for definition in self._wanted:
             _, found = check_needed(known, self.loaded, definition, checks)
             problems += [problem for problem in found if problem.severity == "error"]
         raise_problems(list(dict.fromkeys(problems)))
         for checked in checks.list_checked():
-            self._projects[checked.definition.model.id] = self._read_project(checked)
+            self._projects[checked.definition.model.id] = self._read_project(checked, registry)
 
-    def _read_project(self, checked: CheckedProject) -> ComparedProject:
+    def _read_project(self, checked: CheckedProject, registry: Registry) -> ComparedProject:
         index = get_project_periods(self.loaded.catalog, checked.definition)
-        tables = tuple(self._read_table(checked, use) for use in checked.read_tables)
-        return ComparedProject(checked.definition, checked, index, sign_outputs(checked), tables)
+        tables = tuple(self._read_table(checked, use, registry) for use in checked.read_tables)
+        is_draft = checked.definition.model.status == "draft"
+        found = {} if is_draft else resolve_destinations(checked)
+        places = {seq: describe_output(destination) for seq, destination in found.items()}
+        return ComparedProject(checked.definition, checked, index, sign_outputs(checked), tables, places)
 
-    def _read_table(self, checked: CheckedProject, use: TableUse) -> ComparedTable:
-        pin = pin_table(use, self.loaded.catalog, self.registry)
+    def _read_table(self, checked: CheckedProject, use: TableUse, registry: Registry) -> ComparedTable:
+        pin = pin_table(use, self.loaded.catalog, registry)
         choice = choose_resolver(self.loaded.catalog, checked.definition, use.dataset.model, use.location)
         return ComparedTable(use, pin, choice)
 
@@ -128,7 +154,7 @@ class Look:
                 yield upstream
 
     def _order(self, found: Mapping[str, Sequence[Period]]) -> Iterator[tuple[ComparedProject, Period]]:
-        """Yield projects and periods after those that they read from, be it an earlier period of themselves."""
+        """Yield projects and periods after those that they read from, which may be earlier periods of their own."""
         projects = {project.name: project for project in self._projects.values()}
         works = {
             Work(project.name, period.identifier): period
@@ -176,7 +202,7 @@ class Look:
         reasons: tuple[Reason, ...] = ()
         if published is not None:
             reasons = tuple(self._list_reasons(project, period, published, sources, depends_on))
-        status = find_strictest(project.index, period, self._statuses).status
+        status = self._find_status(project.index, period)
         state = self._find_state(latest, published, reasons)
         basis = [
             project.definition.digest,
@@ -207,9 +233,12 @@ class Look:
         today, snapshots = self.scope.today, self.snapshots
         return SourceFinder(self.loaded.catalog, self.fingerprint, today, snapshots, self.read_properties)
 
-    @cached_property
-    def _statuses(self) -> StatusReader:
-        return _Statuses.read(self.registry)
+    def _find_status(self, index: PeriodIndex, period: Period) -> PeriodStatus:
+        """Return the status of a period, which most projects share."""
+        key = (index.calendar_id, period.level, period.identifier)
+        if key not in self._found_statuses:
+            self._found_statuses[key] = find_strictest(index, period, self._statuses).status
+        return self._found_statuses[key]
 
     def _list_dependencies(self, project: ComparedProject, period: Period) -> Iterator[Work]:
         for table in project.tables:
@@ -232,6 +261,8 @@ class Look:
         other = compare_basis(project, period, run, sources)
         own += other.reasons
         own += self._list_table_reasons(project, run, sources, other.moved)
+        # What only checks read, or operations whose rows no output has, changes nothing that is published.
+        own = [reason for reason in own if reason.columns]
         changed = self._list_registered_changes(project, run, own)
         for reason in self._list_upstream_reasons(project, depends_on):
             own.append(reason)
@@ -269,15 +300,19 @@ class Look:
             found = self.loaded.catalog.find_project(project.id, run.project_version)
             if found is not None:
                 return found
-        elif not self._has_changed(project):
+        elif ("project", project.id, run.project_version) not in self._edited:
             return None
         snapshot = self.snapshots.find(run)
         return read_project(snapshot) if snapshot is not None else None
 
-    def _has_changed(self, project: ComparedProject) -> bool:
-        """Return whether the definition was edited under the version that it was run with."""
-        used = UsedDefinition("project", project.id, project.definition.model.version, project.definition.digest)
-        return bool(self.registry.check_definitions((used,)))
+    def _find_edited(self, registry: Registry) -> set[tuple[str, str, int]]:
+        """Return the projects and datasets that were edited under a version that was run, by kind, id and version."""
+        used = {
+            definition
+            for project in self._projects.values()
+            for definition in find_used_definitions(self.loaded.catalog, project.checked, ())
+        }
+        return {(found.kind, found.id, found.version) for found in registry.find_changed(sorted(used, key=str))}
 
     def _list_table_reasons(
         self,
@@ -286,7 +321,7 @@ class Look:
         sources: Mapping[tuple[str, str], Source],
         moved: Collection[tuple[str, str]],
     ) -> Iterator[Reason]:
-        read = {(str(source["dataset_id"]), str(source["table"])): source for source in list_sources(run)}
+        read = {(str(source["dataset_id"]), str(source["table"])): source for source in run.sources}
         for table in {found.key: found for found in project.tables}.values():
             source = read.get(table.key)
             if source is None:
@@ -296,6 +331,9 @@ class Look:
             has_other_files = now is not None and then is not None and now != then
             if int(source["version"]) != version and (has_other_files or not table.pin.is_registered):
                 detail = f"dataset '{name}' has version {version}, the run read version {source['version']}"
+                yield Reason("version", detail, project.list_affected(table.columns))
+            elif ("dataset", table.use.dataset.model.id, version) in self._edited:
+                detail = f"version {version} of dataset '{name}' was edited after use: give it a new version"
                 yield Reason("version", detail, project.list_affected(table.columns))
             elif has_other_files and table.key not in moved:
                 detail = f"the files of '{name}' are not those that the run read"

@@ -8,6 +8,7 @@ from typing import Any
 
 from airflow_provider_runtime.core.catalog.loader import LoadResult, load_catalog
 from airflow_provider_runtime.core.errors import PlanError, Problem, get_error_class, raise_problems
+from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.check.validation import explain_missing
 from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods, get_run_period
@@ -15,7 +16,7 @@ from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSna
 from airflow_provider_runtime.core.planning.stale.files import Fingerprints
 from airflow_provider_runtime.core.planning.stale.look import Look
 from airflow_provider_runtime.core.planning.stale.past import PastRuns, collect_past_runs
-from airflow_provider_runtime.core.planning.stale.plan import Plan, Scope, Work
+from airflow_provider_runtime.core.planning.stale.plan import Plan, Scope
 from airflow_provider_runtime.core.registry.ports import Registry
 from airflow_provider_runtime.core.tables.addresses import PropertyReader
 
@@ -34,8 +35,15 @@ def make_plan(
     """Return the state of every project and period in scope."""
     scope = scope or Scope()
     loaded = _load(catalog, scope) if isinstance(catalog, Path) else catalog
-    past = past or collect_past_runs(registry.list_last_runs())
-    return Look(loaded, registry, past, Fingerprints().take, snapshots, scope, read_properties).make_plan()
+
+    def read(reading: Registry) -> Look:
+        known = past or collect_past_runs(reading.list_last_runs(reports=False))
+        look = Look(loaded, registry, known, Fingerprints().take, snapshots, scope, read_properties)
+        look.read(reading)
+        return look
+
+    # Files and other sources are looked at after the registry's transaction has ended.
+    return registry.read_together(read).make_plan()
 
 
 def _load(catalog: Path, scope: Scope) -> LoadResult:
@@ -46,14 +54,13 @@ def _load(catalog: Path, scope: Scope) -> LoadResult:
     return loaded
 
 
-def find_work(loaded: LoadResult, project: str, period: str) -> tuple[Work, Project]:
-    """Return a project's period as plans name it, with the project; PROJECT_00x and PERIOD_001 when there is none."""
+def find_work(loaded: LoadResult, project: str, period: str) -> tuple[Project, Period]:
+    """Return a project and its period; PROJECT_00x and PERIOD_001 when there is none."""
     definition = loaded.catalog.find_project(project)
     if definition is None:
         problems = explain_missing(loaded.catalog, loaded, project)
         raise get_error_class(problems[0].code)(problems)
-    found = get_run_period(get_project_periods(loaded.catalog, definition), period, definition)
-    return Work(definition.model.name, found.identifier), definition.model
+    return definition.model, get_run_period(get_project_periods(loaded.catalog, definition), period, definition)
 
 
 def check_plan(
@@ -63,7 +70,7 @@ def check_plan(
     snapshots: RunSnapshots = RECORDED,
     read_properties: PropertyReader | None = None,
 ) -> Plan:
-    """Return the plan that a document holds; PLAN_001 when anything has moved since it was made."""
+    """Return the plan that a document holds; PLAN_001 when it was edited or anything has moved since it was made."""
     try:
         scope = Scope(
             document["scope"]["project"], document["scope"]["period"], date.fromisoformat(document["scope"]["today"])
@@ -73,12 +80,20 @@ def check_plan(
         hint = "make one with `airflow-runtime plan --output FILE`"
         raise PlanError(Problem("PLAN_001", "this is not a plan", hint)) from None
     plan = make_plan(catalog, registry, scope, snapshots, read_properties=read_properties)
+    moved = _list_moved(document, plan)
     if plan.plan_id != plan_id:
-        raise PlanError(Problem("PLAN_001", _describe_move(document, plan), "make a new plan and look at it again"))
+        where = f": {moved}" if moved else " (files, versions or runs)"
+        message = f"something has moved since the plan was made{where}"
+        raise PlanError(Problem("PLAN_001", message, "make a new plan and look at it again"))
+    if document.get("entries") != plan.to_document()["entries"]:
+        message = f"the plan's file was edited{f': {moved}' if moved else ''}"
+        hint = "a plan runs as it was made; make one of a part with `airflow-runtime plan --project P --period X..Y`"
+        raise PlanError(Problem("PLAN_001", message, hint))
     return plan
 
 
-def _describe_move(document: dict[str, Any], plan: Plan) -> str:
+def _list_moved(document: dict[str, Any], plan: Plan) -> str:
+    """Return the entries of a document that are not those of a plan, in words."""
     listed = document.get("entries")
     entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
     before = {(str(entry.get("project")), str(entry.get("period"))): entry for entry in entries}
@@ -88,5 +103,4 @@ def _describe_move(document: dict[str, Any], plan: Plan) -> str:
         for name, period in {**before, **now}
         if before.get((name, period)) != now.get((name, period))
     ]
-    shown = "; ".join(moved[:8]) + ("; …" if len(moved) > 8 else "")
-    return f"something has moved since the plan was made{f': {shown}' if shown else ' (files, versions or runs)'}"
+    return "; ".join(moved[:8]) + ("; …" if len(moved) > 8 else "")

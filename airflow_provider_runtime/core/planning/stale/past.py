@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from airflow_provider_runtime.core.registry.ports import RunRecord
 
@@ -22,7 +21,7 @@ class PastRuns:
 
 
 def collect_past_runs(runs: Iterable[RunRecord]) -> PastRuns:
-    """Return what runs tell, given the latest first."""
+    """Return what runs have recorded, given the latest first."""
     latest: dict[tuple[str, str], RunRecord] = {}
     published: dict[tuple[str, str], RunRecord] = {}
     for run in runs:
@@ -34,8 +33,3 @@ def collect_past_runs(runs: Iterable[RunRecord]) -> PastRuns:
         ):
             published[key] = run
     return PastRuns(latest, published)
-
-
-def list_sources(run: RunRecord) -> list[Mapping[str, Any]]:
-    """Return what a run's job has read; a run of an older package says nothing."""
-    return list((run.report or {}).get("sources") or ())

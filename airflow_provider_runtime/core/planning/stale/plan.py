@@ -85,7 +85,7 @@ class Plan:
         return "sha256:" + hashlib.sha256(json.dumps(found).encode()).hexdigest()
 
     def list_to_run(self) -> tuple[Entry, ...]:
-        """Return what is missing or stale, in run order, but for what is closed or locked or has not begun."""
+        """Return what is missing or stale, in run order, without what is closed, locked or has not begun."""
         return tuple(entry for entry in self.entries if entry.state in TO_RUN and entry.held_back is None)
 
     def to_document(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What there is to read for a project's period: files with their fingerprint, and where and how they are read."""
+"""What a project's period would read: files with their fingerprints, and where and how they are read."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from airflow_provider_runtime.core.planning.stale.basis import TableBasis, diges
 from airflow_provider_runtime.core.planning.stale.compared import ComparedProject, ComparedTable
 from airflow_provider_runtime.core.registry.ports import RunRecord
 from airflow_provider_runtime.core.tables.addresses import PropertyReader
-from spark_jobs.contract.plan import Location
+from spark_jobs.contract.tables import Location
 
 Fingerprint = Callable[[Sequence[Location]], str | None]
 """Returns the digest of the files at locations, None when they cannot be listed."""
 MISSING = "missing"
-"""Stands for the fingerprint where nothing can be located: a run would tell why."""
+"""Stands for the fingerprint where nothing can be located: a run would say why."""
 
 
 @dataclass(frozen=True, slots=True)

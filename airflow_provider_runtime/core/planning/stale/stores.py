@@ -1,4 +1,4 @@
-"""Files of object stores, as far as fsspec and its packages for them are there."""
+"""Files of object stores, where fsspec and its package for the store are installed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Stores:
 def _open(uri: str) -> Any:
     import fsspec  # type: ignore[import-untyped]
 
-    # What a listing has found is kept by nobody: the next look shall see what is there then.
+    # What a listing has found is not kept: the next look shall see what is there then.
     return fsspec.core.url_to_fs(unescape_pattern(uri), skip_instance_cache=True, use_listings_cache=False)[0]
 
 

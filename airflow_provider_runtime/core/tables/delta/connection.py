@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version as version_of
 from typing import Any
 
 from deltalake import DeltaTable
@@ -17,6 +19,7 @@ from airflow_provider_runtime.core.tables.committing import AnswerLostError, Hea
 from airflow_provider_runtime.core.tables.ports import TableAddress
 
 _LOCAL = "file://"
+_UNKNOWN = re.compile("unsupported|not supported|protocol|catalog-managed", re.IGNORECASE)
 
 
 def find_table(address: TableAddress, version: int | None = None) -> DeltaTable | None:
@@ -25,6 +28,15 @@ def find_table(address: TableAddress, version: int | None = None) -> DeltaTable 
         return DeltaTable(_make_uri(address), version=version, storage_options=dict(address.properties) or None)
     except TableNotFoundError:
         return None
+    except DeltaError as error:
+        # A store that fails is an OSError. The library has one class for all that it does not know of a log.
+        if "Json error" in str(error):
+            raise address.make_damage_error("its log") from error
+        if _UNKNOWN.search(str(error)) is None:
+            raise
+        message = f"its log asks for what deltalake {version_of('deltalake')} does not know"
+        hint = "drop the features of its protocol that are newer (ALTER TABLE … DROP FEATURE), or copy it into a table"
+        raise address.make_error("SOURCE_001", message, f"{hint} without them") from error
 
 
 def open_files(address: TableAddress) -> fs.FileSystem:
@@ -34,6 +46,12 @@ def open_files(address: TableAddress) -> fs.FileSystem:
         return fs.SubTreeFileSystem(_make_uri(address), fs.LocalFileSystem())
     handler = DeltaStorageHandler(_make_uri(address), dict(address.properties) or None)
     return fs.PyFileSystem(handler)
+
+
+def list_names(address: TableAddress) -> list[str]:
+    """Return the names in the table's folder; empty if it does not exist."""
+    found = open_files(address).get_file_info(fs.FileSelector("", allow_not_found=True))
+    return sorted(entry.base_name for entry in found)
 
 
 def read_actions(address: TableAddress, version: int) -> list[dict[str, Any]] | None:
@@ -60,7 +78,8 @@ def explained(address: TableAddress) -> Iterator[None]:
         hint = "restore it, or resolve again to read the current version"
         raise address.make_error("DATA_001", "a file of the table is gone", hint) from error
     except (DeltaError, OSError, ValueError) as error:
-        raise address.make_error("INFRA_001", f"its store fails with {type(error).__name__}") from error
+        hint = "see that it can be reached from here with the options of the datasource, then try again"
+        raise address.make_error("INFRA_001", f"its store fails with {type(error).__name__}", hint) from error
 
 
 def _make_uri(address: TableAddress) -> str:

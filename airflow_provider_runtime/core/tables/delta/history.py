@@ -1,4 +1,4 @@
-"""What the log of a Delta table tells: who committed, and which rows a commit was about."""
+"""What the log of a Delta table says: who committed, and which rows a commit was about."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def make_application_id(note: CommitNote) -> str:
 
 @dataclass(frozen=True)
 class DeltaHead:
-    """A table as it stands at one version; no table, when there is none."""
+    """A table as it is at one version; no table, when there is none."""
 
     table: DeltaTable | None
     address: TableAddress
@@ -33,6 +33,17 @@ class DeltaHead:
     def version(self) -> str | None:
         """The version."""
         return str(self.table.version()) if self.table is not None else None
+
+    @property
+    def table_id(self) -> str | None:
+        """The id in the table's metadata."""
+        return str(self.table.metadata().id) if self.table is not None else None
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The table's properties."""
+        found = self.table.metadata().configuration if self.table is not None else {}
+        return {name: value for name, value in found.items() if value is not None}
 
     def find_newest_token(self, note: CommitNote) -> int:
         """Return the largest token of a run's commits."""
@@ -56,7 +67,7 @@ class DeltaHead:
         return later if len(later) == wanted else None
 
     def replaces_rows(self, change: Change, periods: tuple[str, ...]) -> bool:
-        """Say whether a commit added or removed files with rows of these periods."""
+        """Return whether a commit added or removed files with rows of these periods."""
         actions = read_actions(self.address, int(change.version))
         if actions is None:
             return True

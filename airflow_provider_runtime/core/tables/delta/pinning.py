@@ -88,17 +88,17 @@ class _Range:
         self.is_all_null = nulls is not None and nulls == rows
 
     def holds(self, value: str) -> bool:
-        """Say whether a value may be among them."""
+        """Return whether a value may be among them."""
         if self.is_all_null:
             return False
         return (self.least is None or self.least <= value) and (self.most is None or value <= self.most)
 
     def begins_by(self, day: date) -> bool:
-        """Say whether a value may be on or before a day."""
+        """Return whether a value may be on or before a day."""
         return not self.is_all_null and (self.least is None or self.least <= day)
 
     def ends_after(self, day: date) -> bool:
-        """Say whether a value may be after a day, or NULL."""
+        """Return whether a value may be after a day, or NULL."""
         return self.may_be_null or self.most is None or self.most > day
 
 

@@ -9,32 +9,21 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from airflow_provider_runtime.core.tables.committing import (
     AnswerLostError,
     CommitRequest,
-    Committed,
+    CommittedTable,
     HeadMovedError,
-    commit_files,
-    refuse_other_writers,
 )
 from airflow_provider_runtime.core.tables.delta import connection, pinning, writing
 from airflow_provider_runtime.core.tables.delta.history import DeltaHead
 from airflow_provider_runtime.core.tables.folders import AttemptFolder
-from airflow_provider_runtime.core.tables.notes import CommitNote
-from airflow_provider_runtime.core.tables.ports import PinnedTable, RowFilter, TableAddress, TableColumn
+from airflow_provider_runtime.core.tables.ports import PinnedTable, RowFilter, TableColumn
 
 
-class DeltaLakeTable:
+class DeltaLakeTable(CommittedTable[DeltaHead]):
     """A folder with a Delta log."""
-
-    def __init__(self, address: TableAddress) -> None:
-        self.address = address
 
     def explained(self) -> AbstractContextManager[None]:
         """Turn the library's failures into errors of this package."""
         return connection.explained(self.address)
-
-    def find_version(self) -> str | None:
-        """Return the current version."""
-        with self.explained():
-            return self.read_head().version
 
     def find_pin(self, version: str | None = None, rows: RowFilter | None = None) -> PinnedTable | None:
         """Return the files of a version."""
@@ -61,22 +50,23 @@ class DeltaLakeTable:
             table = connection.find_table(self.address)
             if table is not None:
                 writing.merge_schema(table, self.address, columns, by_period=by_period)
+            else:
+                self._refuse_files()
 
-    def check_writers(self, note: CommitNote) -> None:
-        """Raise OUTPUT_002 when another project has written the rows."""
-        with self.explained():
-            refuse_other_writers(self.read_head(), self.address, note)
-
-    def commit(self, request: CommitRequest) -> Committed:
-        """Replace rows in one version."""
-        return commit_files(self, request)
+    def _refuse_files(self) -> None:
+        """Raise OUTPUT_002 for a folder of plain files: who reads these would find the table's among them."""
+        names = connection.list_names(self.address)
+        found = next((name for name in names if "=" in name or name.endswith(".parquet")), None)
+        if found is not None:
+            message = f"its folder holds files already, such as {found}, and is no Delta table"
+            raise self.address.make_error("OUTPUT_002", message, "name another folder, or convert this one to Delta")
 
     def open_folder(self, request: CommitRequest) -> AttemptFolder:
         """Return an attempt's folder."""
         return AttemptFolder(connection.open_files(self.address), "", request.note.folder)
 
     def read_head(self) -> DeltaHead:
-        """Return the table as it stands now."""
+        """Return the table as it is now."""
         return DeltaHead(connection.find_table(self.address), self.address)
 
     def commit_on(self, head: DeltaHead, request: CommitRequest) -> str:
@@ -96,3 +86,11 @@ class DeltaLakeTable:
         except DeltaError as error:
             raise AnswerLostError from error
         return "0"
+
+    def set_property(self, head: DeltaHead, name: str, value: str) -> None:
+        """Commit a version that changes nothing else."""
+        assert head.table is not None
+        try:
+            head.table.alter.set_table_properties({name: value}, raise_if_not_exists=False)
+        except CommitFailedError as error:
+            raise HeadMovedError from error

@@ -19,6 +19,7 @@ from deltalake.transaction import (
 )
 from pyarrow import fs
 
+from airflow_provider_runtime.core.tables.columns import find_added
 from airflow_provider_runtime.core.tables.committing import PERIOD_COLUMN, CommitRequest
 from airflow_provider_runtime.core.tables.delta.history import make_application_id
 from airflow_provider_runtime.core.tables.delta.pinning import refuse_unreadable
@@ -74,30 +75,13 @@ def merge_schema(
     """Return the table's schema with the new columns; OUTPUT_002 for what the table has against the output."""
     _refuse_unwritable(table, address)
     schema = table.schema()
-    known = {column.name: column for column in list_columns(schema)}
-    folded = {name.casefold(): name for name in known}
-    written = {column.name for column in columns}
-    faults = []
-    for column in columns:
-        name = folded.get(column.name.casefold())
-        if name is not None and name != column.name:
-            faults.append(f"{column.name} is named {name} in the table")
-        elif name is not None and known[name].type != column.type:
-            faults.append(f"{name} is {known[name].type} in the table, not {column.type}")
-        elif name is not None and not known[name].nullable:
-            faults.append(f"{name} may not be NULL in the table")
-    faults += [f"{name} is required" for name, found in known.items() if not found.nullable and name not in written]
-    if faults:
-        hint = "change the table's columns, or the output's"
-        raise address.make_error("OUTPUT_002", f"its columns do not fit: {'; '.join(faults[:8])}", hint)
+    added = find_added(address, list_columns(schema), columns)
     partitions = table.metadata().partition_columns
     if partitions not in ([PERIOD_COLUMN], []) or (by_period and not partitions):
-        by = ", ".join(partitions) or "nothing"
-        message = f"it is partitioned by {by}, so that no period of it can be replaced in one commit"
-        if not by_period:
-            message = f"it is partitioned by {by}"
+        message = f"it is partitioned by {', '.join(partitions)}" if partitions else "it is not partitioned"
+        if by_period:
+            message += ", so that no period of it can be replaced in one commit"
         raise address.make_error("OUTPUT_002", message, f"use a table that is partitioned by {PERIOD_COLUMN}")
-    added = [column for column in columns if column.name not in known]
     return Schema([*schema.fields, *make_fields(added)])
 
 

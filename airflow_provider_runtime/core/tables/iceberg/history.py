@@ -1,4 +1,4 @@
-"""What the history of an Iceberg table tells: who committed, and which rows a commit was about."""
+"""What the history of an Iceberg table says: who committed, and which rows a commit was about."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from airflow_provider_runtime.core.tables.notes import CommitNote, find_note
 
 
 def has_period(schema: Schema) -> bool:
-    """Say whether a table has the column by which periods are replaced."""
+    """Return whether a table has the column by which periods are replaced."""
     return any(column.name == PERIOD_COLUMN and isinstance(column.field_type, StringType) for column in schema.fields)
 
 
@@ -39,7 +39,7 @@ class PeriodFiles:
     periods: tuple[str, ...]
 
     def holds_only(self, file: DataFile, spec_id: int) -> bool:
-        """Say whether all rows of a file certainly belong to these periods."""
+        """Return whether all rows of a file certainly belong to these periods."""
         if not self.periods:
             return True
         position = self._find_position(spec_id)
@@ -48,7 +48,7 @@ class PeriodFiles:
         return bool(_StrictMetricsEvaluator(self.schema, make_period_filter(self.schema, self.periods)).eval(file))
 
     def may_hold(self, file: DataFile, spec_id: int) -> bool:
-        """Say whether a file may have rows of these periods."""
+        """Return whether a file may have rows of these periods."""
         if not self.periods or not has_period(self.schema):
             return True
         position = self._find_position(spec_id)
@@ -70,7 +70,7 @@ class PeriodFiles:
 
 @dataclass(frozen=True)
 class IcebergHead:
-    """A table as it stands at one snapshot; no table, when there is none."""
+    """A table as it is at one snapshot; no table, when there is none."""
 
     table: Table | None
 
@@ -79,6 +79,16 @@ class IcebergHead:
         """Id of the current snapshot."""
         snapshot = self.table.current_snapshot() if self.table is not None else None
         return str(snapshot.snapshot_id) if snapshot is not None else None
+
+    @property
+    def table_id(self) -> str | None:
+        """The table's UUID."""
+        return str(self.table.metadata.table_uuid) if self.table is not None else None
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The table's properties."""
+        return dict(self.table.properties) if self.table is not None else {}
 
     def find_newest_token(self, note: CommitNote) -> int:
         """Return the largest token of a run's commits, those that were rolled back included."""
@@ -101,7 +111,7 @@ class IcebergHead:
         return later if base is None else None
 
     def replaces_rows(self, change: Change, periods: tuple[str, ...]) -> bool:
-        """Say whether a snapshot added or removed files with rows of these periods."""
+        """Return whether a snapshot added or removed files with rows of these periods."""
         assert self.table is not None
         snapshot = self.table.snapshot_by_id(int(change.version))
         if snapshot is None or not periods:
@@ -128,7 +138,7 @@ class IcebergHead:
 
 
 def _changes_rows(snapshot: Snapshot) -> bool:
-    """Say whether rows may have changed: rewritten files hold the same rows."""
+    """Return whether rows may have changed: rewritten files hold the same rows."""
     return snapshot.summary is None or snapshot.summary.operation != Operation.REPLACE
 
 

@@ -79,7 +79,7 @@ def _get_schema(table: Table, schema_id: int | None) -> Schema:
 
 
 def _refuse_defaults(schema: Schema, address: TableAddress) -> None:
-    """Refuse columns whose value in older files stands in the schema."""
+    """Refuse columns whose value for older files is in the schema."""
     names = [field.name for field in schema.fields if getattr(field, "initial_default", None) is not None]
     if names:
         message = f"columns have default values for older files: {', '.join(names[:8])}"
@@ -111,7 +111,7 @@ def _plan_files(
 
 
 def _group(table: Table, schema: Schema, files: list[DataFile]) -> tuple[FileGroup, ...]:
-    """Group files by how they are read; their footers are asked only where names do not tell."""
+    """Group files by how they are read; their footers are read only where names are not enough."""
     if not (_has_renamed(table, schema) or _may_lack_partition_columns(table)):
         listed = tuple(map(_describe, files))
         return (FileGroup(listed),) if listed else ()
@@ -131,7 +131,7 @@ def _describe(file: DataFile) -> TableFile:
 
 
 def _has_renamed(table: Table, schema: Schema) -> bool:
-    """Say whether a column had another name, or its name was another column's, in any schema or name mapping."""
+    """Return whether a column had another name, or its name was another column's, in any schema or name mapping."""
     ids_of: dict[str, set[int]] = defaultdict(set)
     names_of: dict[int, set[str]] = defaultdict(set)
     for known in table.schemas().values():
@@ -146,7 +146,7 @@ def _has_renamed(table: Table, schema: Schema) -> bool:
 
 
 def _may_lack_partition_columns(table: Table) -> bool:
-    """Say whether there may be files of Hive's, which keep partition columns in their paths."""
+    """Return whether there may be files of Hive's, which keep partition columns in their paths."""
     has_identity = any(
         isinstance(field.transform, IdentityTransform) for spec in table.specs().values() for field in spec.fields
     )

@@ -15,16 +15,14 @@ from airflow_provider_runtime.core.tables.addresses import to_job_uri
 from airflow_provider_runtime.core.tables.committing import (
     AnswerLostError,
     CommitRequest,
-    Committed,
+    CommittedTable,
     HeadMovedError,
-    commit_files,
-    refuse_other_writers,
 )
 from airflow_provider_runtime.core.tables.folders import AttemptFolder
 from airflow_provider_runtime.core.tables.iceberg import connection, pinning, writing
 from airflow_provider_runtime.core.tables.iceberg.history import IcebergHead
 from airflow_provider_runtime.core.tables.notes import CommitNote
-from airflow_provider_runtime.core.tables.ports import PinnedTable, RowFilter, TableAddress, TableColumn
+from airflow_provider_runtime.core.tables.ports import PinnedTable, RowFilter, TableColumn
 from spark_jobs.contract.addresses import has_scheme
 
 _MOVED = (
@@ -35,20 +33,12 @@ _MOVED = (
 )
 
 
-class IcebergTable:
+class IcebergTable(CommittedTable[IcebergHead]):
     """A table of an Iceberg catalog."""
-
-    def __init__(self, address: TableAddress) -> None:
-        self.address = address
 
     def explained(self) -> AbstractContextManager[None]:
         """Turn the library's failures into errors of this package."""
         return connection.explained(self.address)
-
-    def find_version(self) -> str | None:
-        """Return the current snapshot's id."""
-        with self.explained():
-            return self.read_head().version
 
     def find_pin(self, version: str | None = None, rows: RowFilter | None = None) -> PinnedTable | None:
         """Return the files of a snapshot."""
@@ -68,14 +58,13 @@ class IcebergTable:
             if table is not None:
                 writing.check_columns(table, self.address, columns, by_period=by_period)
 
-    def check_writers(self, note: CommitNote) -> None:
-        """Raise OUTPUT_002 when another project has written the rows."""
+    def check_rows(self, note: CommitNote, locks: tuple[str, ...] = (), *, is_shared: bool = False) -> None:
+        """Raise as tables of all formats do, and OUTPUT_002 for files that hold rows of other periods too."""
+        super().check_rows(note, locks, is_shared=is_shared)
         with self.explained():
-            refuse_other_writers(self.read_head(), self.address, note)
-
-    def commit(self, request: CommitRequest) -> Committed:
-        """Replace rows in one snapshot."""
-        return commit_files(self, request)
+            table = self._find_table() if note.periods else None
+            if table is not None:
+                writing.list_removed(table, self.address, note.periods)
 
     def open_folder(self, request: CommitRequest) -> AttemptFolder:
         """Return an attempt's folder."""
@@ -86,7 +75,7 @@ class IcebergTable:
             return connection.open_folder(io, location, request.note.folder)
 
     def read_head(self) -> IcebergHead:
-        """Return the table as it stands now."""
+        """Return the table as it is now."""
         return IcebergHead(self._find_table())
 
     def commit_on(self, head: IcebergHead, request: CommitRequest) -> str:
@@ -101,6 +90,14 @@ class IcebergTable:
         folder = f"{location}/{request.note.folder}"
         writing.replace_rows(transaction, table, self.address, request, folder)
         return self._send(transaction)
+
+    def set_property(self, head: IcebergHead, name: str, value: str) -> None:
+        """Change the table's metadata; its snapshot stays."""
+        assert head.table is not None
+        try:
+            head.table.transaction().set_properties(**{name: value}).commit_transaction()
+        except _MOVED as error:
+            raise HeadMovedError from error
 
     def _send(self, transaction: Transaction) -> str:
         try:
@@ -155,4 +152,11 @@ class IcebergTable:
                 message = "its namespace is not there, and no path_prefix of the datasource says where to make it"
                 raise self.address.make_error("OUTPUT_002", message, "make the namespace in the catalog") from None
             return f"{warehouse.rstrip('/')}/{self.address.name.replace('.', '/')}"
+        except ValueError as error:
+            # How pyiceberg refuses, for most catalogs, to make a table in a namespace of several levels.
+            if self.address.name.count(".") < 2:
+                raise
+            message = "pyiceberg cannot make a table in a namespace of several levels in this catalog"
+            hint = "make the table in the catalog, or name a namespace of one level"
+            raise self.address.make_error("OUTPUT_002", message, hint) from error
         return str(staged._table.location()).rstrip("/")

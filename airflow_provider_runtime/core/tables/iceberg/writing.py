@@ -15,10 +15,11 @@ from pyiceberg.table import Table, TableProperties, Transaction
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import NestedField
 
+from airflow_provider_runtime.core.tables.columns import find_added
 from airflow_provider_runtime.core.tables.committing import PERIOD_COLUMN, CommitRequest
 from airflow_provider_runtime.core.tables.footers import get_period, read_footer
 from airflow_provider_runtime.core.tables.iceberg.history import PeriodFiles, has_period, make_period_filter
-from airflow_provider_runtime.core.tables.iceberg.types import to_iceberg, to_spark
+from airflow_provider_runtime.core.tables.iceberg.types import list_columns, to_iceberg
 from airflow_provider_runtime.core.tables.notes import CommitNote
 from airflow_provider_runtime.core.tables.ports import TableAddress, TableColumn
 
@@ -69,27 +70,25 @@ def check_columns(
     if table.metadata.format_version > NEWEST_WRITABLE_FORMAT:
         message = f"it has format version {table.metadata.format_version}, which pyiceberg cannot write"
         raise address.make_error("OUTPUT_002", message, "use a table of format version 2")
-    schema = table.schema()
-    found = {field.name: field for field in schema.fields}
-    folded = {name.casefold(): name for name in found}
-    written = {column.name for column in columns}
-    faults = []
-    for column in columns:
-        known = folded.get(column.name.casefold())
-        if known is not None and known != column.name:
-            faults.append(f"{column.name} is named {known} in the table")
-        elif known is not None and found[known].field_type != to_iceberg(column.type):
-            faults.append(f"{column.name} is {to_spark(found[known].field_type)} in the table, not {column.type}")
-        elif known is not None and found[known].required:
-            faults.append(f"{column.name} may not be NULL in the table")
-    faults += [f"{name} is required" for name, field in found.items() if field.required and name not in written]
-    if faults:
-        hint = "change the table's columns, or the output's"
-        raise address.make_error("OUTPUT_002", f"its columns do not fit: {'; '.join(faults[:8])}", hint)
-    if by_period and not has_period(schema):
+    added = find_added(address, list_columns(table.schema()), columns)
+    _refuse_partitions(table, address)
+    if by_period and not has_period(table.schema()):
         message = f"it has no text column {PERIOD_COLUMN}, so that no period of it can be replaced"
         raise address.make_error("OUTPUT_002", message, "add the column, or use write_mode overwrite")
-    return [column for column in columns if column.name not in found]
+    return added
+
+
+def _refuse_partitions(table: Table, address: TableAddress) -> None:
+    """Refuse partitions whose value is not the same for all rows of a period."""
+    schema = table.schema()
+    parts = [(schema.find_column_name(part.source_id), part.transform) for part in table.spec().fields]
+    faults = [
+        f"{transform}({name})" for name, transform in parts if name != PERIOD_COLUMN or not transform.preserves_order
+    ]
+    if faults:
+        message = f"it is partitioned by {', '.join(faults)}"
+        hint = f"use a table that is partitioned by {PERIOD_COLUMN}, or not at all"
+        raise address.make_error("OUTPUT_002", message, hint)
 
 
 def replace_rows(
@@ -100,9 +99,7 @@ def replace_rows(
     if metadata.name_mapping() is None:
         mapping = metadata.schema().name_mapping.model_dump_json()
         transaction.set_properties(**{TableProperties.DEFAULT_NAME_MAPPING: mapping})
-    metadata = transaction.table_metadata
-    files = PeriodFiles(metadata.schema(), metadata.specs(), request.note.periods)
-    removed = _list_removed(table, address, request, files)
+    removed = list_removed(table, address, request.note.periods)
     uris = [f"{folder}/{name}" for name in request.files]
     with ThreadPoolExecutor(_READERS) as pool:
         described = pool.map(lambda uri: _describe(table.io, transaction, address, request.note, uri), uris)
@@ -114,11 +111,12 @@ def replace_rows(
             snapshot.append_data_file(new)
 
 
-def _list_removed(table: Table, address: TableAddress, request: CommitRequest, files: PeriodFiles) -> list[DataFile]:
+def list_removed(table: Table, address: TableAddress, periods: tuple[str, ...]) -> list[DataFile]:
     """Return the files whose rows are replaced; a file that also holds rows of other periods cannot be."""
     if table.current_snapshot() is None:
         return []
-    condition = make_period_filter(table.schema(), request.note.periods)
+    files = PeriodFiles(table.schema(), table.specs(), periods)
+    condition = make_period_filter(table.schema(), periods)
     found = [task.file for task in table.scan(row_filter=condition).plan_files()]
     mixed = [file for file in found if not files.holds_only(file, file.spec_id)]
     if mixed:

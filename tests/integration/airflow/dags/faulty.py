@@ -5,12 +5,13 @@ from datetime import UTC, datetime, timedelta
 from airflow_provider_runtime.dag_factory import project_dag
 
 END = datetime(2026, 3, 31, tzinfo=UTC)
-QUICK = {"conn_id": "spark_submit", "retry_delay": timedelta(seconds=1), "retry_exponential_backoff": False}
+PATIENT = {"retry_delay": timedelta(seconds=1), "retry_exponential_backoff": False}
+SUBMITTED = {"conn_id": "spark_submit", **PATIENT}
 
 broken = project_dag("broken", "broken_catalog", end_date=END)
 unconnected = project_dag("valuation", "catalog", dag_id="unconnected", end_date=END, run_args={"conn_id": "nowhere"})
-killed = project_dag("valuation", "catalog", dag_id="killed", end_date=END, run_args=QUICK)
-checked = project_dag("checked", "checked_catalog", end_date=END, run_args=QUICK)
+killed = project_dag("valuation", "catalog", dag_id="killed", end_date=END, run_args=SUBMITTED)
+checked = project_dag("checked", "checked_catalog", end_date=END, run_args=PATIENT)
 in_order = project_dag(
     "valuation",
     "catalog",

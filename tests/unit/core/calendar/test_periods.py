@@ -219,3 +219,51 @@ def test_range_of_more_periods_than_anybody_runs_is_refused_with_the_most() -> N
     hint = caught.value.problems[0].hint or ""
     most = hint.split()[0]
     assert len(INDEX.list_range(most, "month")) == 10_000
+
+
+@pytest.mark.parametrize("year", [2024, 2000, 2028, 2400])
+def test_leap_day_is_a_day_of_its_month_between_its_neighbours(year: int) -> None:
+    leap = INDEX.get_period(f"{year}-02-29", "day")
+    february = INDEX.get_period(f"{year}-02", "month")
+    assert february.end_date == leap.end_date == date(year, 2, 29)
+    assert [found.identifier for found in INDEX.list_children(february, "day")][-2:] == [
+        f"{year}-02-28",
+        f"{year}-02-29",
+    ]
+    assert INDEX.find_next(leap).identifier == f"{year}-03-01"  # type: ignore[union-attr]
+    assert INDEX.find_shifted(leap, -366).identifier == f"{year - 1}-02-28"  # type: ignore[union-attr]
+    assert INDEX.find_shifted(february, -12).identifier == f"{year - 1}-02"  # type: ignore[union-attr]
+    assert len(INDEX.list_range(f"{year}-01-01..{year}-12-31", "day")) == 366
+
+
+@pytest.mark.parametrize("year", [2025, 1900, 2100])
+def test_leap_day_of_another_year_is_refused_with_the_last_day(year: int) -> None:
+    assert f"{year}-02-28" in get_hint(INDEX, f"{year}-02-29", "day")
+
+
+def make_weeks(*weeks_of_years: int) -> Calendar:
+    """Retail years of 52 or 53 weeks, one after another, with a period for each week."""
+    levels = (Level(name="year"), Level(name="week", parent_level="year"))
+    periods: list[Period] = []
+    start = date(2026, 2, 1)
+    for year, weeks in enumerate(weeks_of_years, start=2026):
+        last = start + timedelta(weeks=weeks, days=-1)
+        periods.append(Period(identifier=f"FY{year}", level="year", start_date=start, end_date=last))
+        for week in range(1, weeks + 1):
+            end = start + timedelta(days=6)
+            name, parent = f"FY{year}-W{week:02}", f"FY{year}"
+            periods.append(Period(identifier=name, level="week", parent=parent, start_date=start, end_date=end))
+            start = end + timedelta(days=1)
+    return Calendar(id="retail", levels=levels, periods=tuple(periods))
+
+
+def test_year_of_53_weeks_has_its_last_week_before_the_next_years_first() -> None:
+    index = make_period_index(make_weeks(53, 52))
+    year = index.get_period("FY2026", "year")
+    weeks = index.list_children(year, "week")
+    assert (len(weeks), weeks[-1].identifier, weeks[-1].end_date) == (53, "FY2026-W53", year.end_date)
+    assert index.find_next(weeks[-1]).identifier == "FY2027-W01"  # type: ignore[union-attr]
+    assert index.find_shifted(index.get_period("FY2027-W01", "week"), -1).identifier == "FY2026-W53"  # type: ignore[union-attr]
+    assert len(index.list_range("FY2026-W52..FY2027-W02", "week")) == 4
+    assert "FY2027-W53" not in {found.identifier for found in index.list_children(index.get_period("FY2027"), "week")}
+    assert index.find_period("FY2027-W53", "week") is None

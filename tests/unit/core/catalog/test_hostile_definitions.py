@@ -82,7 +82,7 @@ def check_catalog(folder: Path, content: bytes) -> bool:
 
 
 def check_resolved(folder: Path, project: str) -> None:
-    """Whatever is resolved lies below the folders of its datasources."""
+    """Whatever is resolved is below the folders of its datasources."""
     registry = f"sqlite:///{folder.parent}/registry.db"
     arguments = ["--catalog", str(folder), "--project", project, "--period", "2026-01", "--registry", registry]
     said = CliRunner().invoke(resolve, [*arguments, "--timestamp", "2026-02-01T00:00:00Z"])

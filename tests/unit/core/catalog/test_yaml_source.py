@@ -212,6 +212,25 @@ def test_duplicate_keys_many_are_bounded() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "place", "hint"),
+    [
+        (
+            "a:\n  - {x: 1, y: 2\n  - {x: 3}\n",
+            (2, 5),
+            "what begins here is not closed, or a comma is missing before line 3",
+        ),
+        ("a: [1, 2\nb: 3\n", (1, 4), "what begins here is not closed, or a comma is missing before line 2"),
+        ("a: {x: 'c.d' * 2}\n", (1, 15), "the quotes end before the value does: put all of it into quotes"),
+        ("a: 'c' || 'd'\n", (1, 9), "the quotes end before the value does: put all of it into quotes"),
+    ],
+)
+def test_what_is_not_closed_is_told_where_it_begins(text: str, place: tuple[int, int], hint: str) -> None:
+    (problem,) = parse_text(text, "a.yaml").problems
+    assert problem.hint == hint
+    assert (problem.location.line, problem.location.column) == place
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "options: {password: hunter2}",
@@ -239,6 +258,7 @@ def test_line_endless_is_not_shown() -> None:
         "\n  password:\n    {0}", "\n  password:\n\n    # why\n    - x: {0}", "{{password: [x,\n  {0}]}}",
         "\n  - password:\n      {0}\n    other: 1", "{{credentials: {0}}}", "{{credential_rf: {0}}}",
         "{{headers: {{Authorization: {0}}}}}", "{{x: 'Bearer {0}'}}", "jdbc:oracle:thin:scott/{0}@h",
+        "{{api_key: [{0}]}}", "{{s3.key: [{0}]}}", "{{key: {0}}}",
         '{{"credential_ref": "{0}", bogus: 1}}', "{{auth: {0}}}", "{{auth: [{0}]}}", "\n  auth:\n    {0}",
         "'https://x/?sig={0}&t={{{{tabel}}}}'", "'ftp://{0}@x'", "\n  api_key:\n    '{0}{{{{tabel}}}}'",
     ],
@@ -262,7 +282,7 @@ def test_value_of_a_secret_that_is_no_yaml_is_not_repeated(value: str, blank: st
     "line",
     [
         "author: ann", "path: abfss://box@account.dfs.core.windows.net/x", "natural_key_columns: [a, b]",
-        "config: x", "bogus: https://h:80/x",
+        "config: x", "bogus: https://h:80/x", "arguments: {key: [a, b], columns: [a]}",
     ],
 )  # fmt: skip
 def test_usual_line_is_shown(line: str) -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from airflow_provider_runtime.core.catalog.loader import load_catalog
 from airflow_provider_runtime.core.errors import DefinitionError, PlanError
-from airflow_provider_runtime.core.evidence.row_story import WIDTH, tell_history
+from airflow_provider_runtime.core.evidence.row_story import WIDTH, write_history
 from airflow_provider_runtime.core.evidence.why import Question, describe_history, history_to_json, make_request
 from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions, build_snapshot
-from airflow_provider_runtime.core.runs.published import FoundRun, find_told_run
+from airflow_provider_runtime.core.runs.published import FoundRun, find_reported_run
 from spark_jobs.contract.report import Report
 from spark_jobs.contract.snapshot import Snapshot
 from spark_jobs.contract.why import (
@@ -115,7 +115,7 @@ def make_history() -> History:
 def test_story_tells_values_matches_groups_and_differences(books: Books, snapshot: Snapshot) -> None:
     record = books.registry.list_runs()[0]
     found = FoundRun(record, Report("", 1, "succeeded"), datetime(2026, 2, 1, 9, 30, tzinfo=UTC))
-    story = tell_history(snapshot, found, describe_history(snapshot, make_history()))
+    story = write_history(snapshot, found, describe_history(snapshot, make_history()))
     told = " ".join(story.split())
     for sentence in (
         "published on 2026-02-01 at 09:30 UTC.",
@@ -156,10 +156,10 @@ def test_json_has_the_keys_that_are_promised(snapshot: Snapshot) -> None:
 
 def test_run_that_is_asked_about_must_have_published(books: Books) -> None:
     with pytest.raises(PlanError, match="nothing is published of close, 2031-01"):
-        find_told_run(books.registry, "close", "2031-01")
+        find_reported_run(books.registry, "close", "2031-01")
     with pytest.raises(PlanError, match="run nobody is not known"):
-        find_told_run(books.registry, "close", "2026-01", "nobody")
+        find_reported_run(books.registry, "close", "2026-01", "nobody")
     run = next(run for run in books.registry.list_runs(project="close", period="2026-01"))
     with pytest.raises(PlanError, match="and not of close, 2026-02"):
-        find_told_run(books.registry, "close", "2026-02", run.run_id)
-    assert find_told_run(books.registry, "close", "2026-01", run.run_id).replaced_by is None
+        find_reported_run(books.registry, "close", "2026-02", run.run_id)
+    assert find_reported_run(books.registry, "close", "2026-01", run.run_id).replaced_by is None

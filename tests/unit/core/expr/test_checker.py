@@ -129,7 +129,7 @@ def test_recursion_limit_is_as_before_after_a_deep_expression():
     [
         ("CASE WHEN a THEN 1 END", "EXPR_004", 10, None), ("CASE WHEN ok THEN 1 ELSE s END", "EXPR_004", 0, None),
         ("CASE s WHEN 1 THEN 2 END", "EXPR_004", 0, None), ("a LIKE 'x'", "EXPR_004", 0, "TEXT(x) makes text of it"),
-        ("s || i", "EXPR_004", 5, "TEXT(x) makes text of it"), ("TEXT(s)", "EXPR_004", 0, None),
+        ("s || i", "EXPR_004", 5, "TEXT(x) makes text of it; conditions are joined by OR"), ("TEXT(s)", "EXPR_004", 0, None),
         ("NUMBER(s, 39, 0)", "EXPR_004", 10, None), ("NUMBER(s, 5, 6)", "EXPR_004", 13, None),
         ("NUMBER(s, i, 0)", "EXPR_004", 10, None), ("INTEGER(i)", "EXPR_004", 8, None),
         ("POWER(a, 11)", "EXPR_004", 9, None), ("POWER(a, i)", "EXPR_004", 9, None),
@@ -137,7 +137,7 @@ def test_recursion_limit_is_as_before_after_a_deep_expression():
         ("DATE_TRUNC('day', d)", "EXPR_004", 11, None), ("DATE_TRUNC(s, d)", "EXPR_004", 11, None),
         ("PAD_LEFT(s, 3, 'ab')", "EXPR_004", 15, None), ("PAD_RIGHT(s, 3, s)", "EXPR_004", 16, None),
         ("ROUNDUP(a, i)", "EXPR_004", 11, None), ("NULLIF(a, s)", "EXPR_004", 0, None),
-        ("MONTHS_BETWEEN(d, s)", "EXPR_004", 18, 'a date is written DATE("YYYY-MM-DD")'),
+        ("MONTHS_BETWEEN(d, s)", "EXPR_004", 18, 'DATE(s) makes a date of it; one is written DATE("YYYY-MM-DD")'),
         ("PERIOD_ID(1)", "EXPR_003", 0, "write PERIOD_ID()"), ("COUNT_IF(ok)", "EXPR_005", 0, None),
         ("IFNULL(a, 0)", "EXPR_003", 0, "use COALESCE(x, …)"), ("NVL(a, 0)", "EXPR_003", 0, "use COALESCE(x, …)"),
         ("SUBSTR(s, 2)", "EXPR_003", 0, "use SUBSTRING(s, from[, n])"), ("LENGTH(s)", "EXPR_003", 0, "use LEN(s)"),
@@ -149,7 +149,7 @@ def test_recursion_limit_is_as_before_after_a_deep_expression():
         ("IF(a > 0,5, 1, 2)", "EXPR_003", 0, "a decimal is written with a point: 0.5"),
         ("CASE ok THEN 1 END", "EXPR_001", 8, "write CASE WHEN condition THEN value ELSE value END"),
         ("COUNT(DISTINCT a)", "EXPR_001", 15, "use COUNT_DISTINCT(x)"),
-        ("TOTAL(a BY s)", "EXPR_005", 0, "put its value into a column by an update before"),
+        ("TOTAL(a BY s)", "EXPR_005", 0, "put its value into a column with an earlier update"),
         ("ABS(a BY s)", "EXPR_001", 0, "write ABS(x)"),
     ],
 )  # fmt: skip

@@ -55,8 +55,8 @@ def test_format_of_a_tree_parses_to_the_same_tree(text):
         ("CASE WHEN a THEN 1", "CASE without END", 18),
         ("CASE a THEN 1 END", "unexpected 'THEN'", 7),
         ("a LIKE b", "LIKE needs a constant text, found 'b'", 7),
-        ("a LIKE '!x' ESCAPE '!'", "the escape '!' stands before 'x'", 7),
-        ("a LIKE 'x!' ESCAPE '!'", "the escape '!' stands before ''", 7),
+        ("a LIKE '!x' ESCAPE '!'", "the escape '!' is before 'x'", 7),
+        ("a LIKE 'x!' ESCAPE '!'", "the escape '!' is at the end", 7),
         ("a LIKE 'x' ESCAPE 'ab'", "ESCAPE needs a text of one character", 18),
         ("(" * 1_000_000, "the expression is nested deeper than 200 levels", 200),
         ("NOT " * 240_000 + "a", "the expression is nested deeper than 200 levels", 0),
@@ -98,7 +98,7 @@ def test_what_costs_spark_more_counts_as_more_levels(opening, closing, most):
     with pytest.raises(ExpressionSyntaxError) as caught:
         parse(opening * (most + 1) + "a" + closing * (most + 1))
     assert caught.value.problem.code == "EXPR_001"
-    assert "an update before" in caught.value.problem.hint
+    assert "an earlier update" in caught.value.problem.hint
 
 
 def test_chain_of_3000_operands_is_one_level():

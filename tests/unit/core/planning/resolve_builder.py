@@ -9,8 +9,8 @@ from airflow_provider_runtime.core.catalog.loader import LoadResult, load_texts
 from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError
 from airflow_provider_runtime.core.planning.snapshot.builder import Locate, ResolveOptions, build_snapshot
 from airflow_provider_runtime.core.registry.ports import Registry
-from spark_jobs.contract.plan import Location
 from spark_jobs.contract.snapshot import Snapshot
+from spark_jobs.contract.tables import Location
 
 ROOT = Path("/catalog")
 NOW = datetime(2026, 2, 1, tzinfo=UTC)

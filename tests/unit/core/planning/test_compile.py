@@ -13,7 +13,7 @@ import pytest
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.planning.snapshot.compile import CompiledOperations, compile_operations
 from spark_jobs.contract.documents import write_document
-from spark_jobs.contract.plan import Read, UpdateOperation
+from spark_jobs.contract.operations import Read, UpdateOperation
 from tests.unit.core.planning.project_builder import aggregate, append, check_operations, delete, join, output, update
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.planning.snapshot.compile import compile_operations
 from spark_jobs.contract.compiled_sql import find_foreign_part
-from spark_jobs.contract.plan import Read, UpdateOperation
+from spark_jobs.contract.operations import Read, UpdateOperation
 from tests.unit.core.planning.project_builder import check_operations, output, update
 
 RUN = RunConstants(datetime(2026, 2, 1, tzinfo=UTC), "2026-01", date(2026, 1, 1), date(2026, 1, 31))

@@ -6,14 +6,14 @@ from datetime import UTC, date, datetime
 
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.planning.snapshot.compile import compile_operations, make_plan_columns
-from airflow_provider_runtime.core.planning.snapshot.lineage import OperationLineage, trace_lineage
+from airflow_provider_runtime.core.planning.snapshot.plan_lineage import PlanLineage, trace_lineage
 from tests.unit.core.planning.project_builder import aggregate, append, check_operations, delete, output, update
 from tests.unit.core.planning.test_compile import OPERATIONS
 
 RUN = RunConstants(datetime(2026, 2, 1, tzinfo=UTC), "2026-01", date(2026, 1, 1), date(2026, 1, 31), "2025-12")
 
 
-def trace(*operations: str, **more: str) -> dict[int, OperationLineage]:
+def trace(*operations: str, **more: str) -> dict[int, PlanLineage]:
     checked = check_operations(*operations, **more)
     assert checked.problems == ()
     compiled = compile_operations(checked.project, run=RUN)
@@ -21,9 +21,9 @@ def trace(*operations: str, **more: str) -> dict[int, OperationLineage]:
     return {entry.seq: entry for entry in found}
 
 
-def show(lineage: OperationLineage) -> dict[str, list[str]]:
+def show(lineage: PlanLineage) -> dict[str, list[str]]:
     return {
-        name: sorted(f"{source.table}.{source.column}" for source in column.sources)
+        name: sorted(f"{source.table}.{source.column}" for source in column.values)
         for name, column in lineage.columns.items()
     }
 
@@ -36,18 +36,7 @@ def test_columns_are_followed_through_joins_aggregates_and_appends() -> None:
         "average": ["input.amount", "lookup:regions.weight"],
         "_period": [],
     }
-    assert "join:10:c.id" in {f"{source.table}.{source.column}" for source in lineage[10].conditions.sources}
-
-
-def test_column_names_the_operations_that_put_values_into_it() -> None:
-    lineage = trace(
-        update("amount", "net", seq=10),
-        update("net * 2", "gross", seq=20),
-        update("UPPER(region)", "region", seq=30),
-        output(", columns: [net, gross, region]", seq=90),
-    )
-    operations = {name: set(column.operations) for name, column in lineage[90].columns.items()}
-    assert operations == {"net": {10}, "gross": {10, 20}, "region": {30}}
+    assert "join:10:c.id" in {f"{source.table}.{source.column}" for source in lineage[10].conditions.values}
 
 
 def test_update_without_a_selector_replaces_what_was_there() -> None:
@@ -60,6 +49,20 @@ def test_update_of_some_rows_leaves_the_others_as_they_were() -> None:
         update("quantity", "amount", seq=10, selector="'amount > 1'"), output(", columns: [amount]", seq=90)
     )
     assert show(lineage[90]) == {"amount": ["input.amount", "input.quantity"]}
+
+
+def test_rows_that_an_operation_cannot_pick_bring_nothing_along() -> None:
+    outputs = (
+        output(", columns: [amount]", seq=seq, destination=f"{{datasource_id: lake, table: t{seq}}}")
+        for seq in (80, 90)
+    )
+    loaded, appended = (
+        text.replace("type:", f"selector: _operation_seq = {origin}, type:")
+        for text, origin in zip(outputs, (0, 10), strict=True)
+    )
+    lineage = trace(append("budget", seq=10), loaded, appended)
+    assert show(lineage[80]) == {"amount": ["input.amount"]}
+    assert show(lineage[90]) == {"amount": ["append:10.amount"]}
 
 
 def test_deleted_rows_keep_what_they_had_before_a_later_update() -> None:
@@ -80,7 +83,6 @@ def test_output_names_what_has_decided_which_rows_there_are() -> None:
         output(seq=90),
     )
     rows = lineage[90].rows
-    assert rows.operations == {10, 20, 30}
     assert {f"{source.table}.{source.column}" for source in rows.sources} == {"input.region", "input.quantity"}
 
 
@@ -97,8 +99,9 @@ def test_columns_of_pairs_come_from_both_rows() -> None:
         output(", columns: [amount, status]", seq=90),
     )
     assert show(lineage[10]) == {
-        "amount": ["append:10.value", "input.amount", "lookup:regions.weight"],
+        "amount": ["append:10.value", "lookup:regions.weight"],
         "status": ["input.status"],
     }
-    asked = {f"{source.table}.{source.column}" for source in lineage[10].conditions.sources}
+    assert show(lineage[90])["amount"] == ["append:10.value", "input.amount", "lookup:regions.weight"]
+    asked = {f"{source.table}.{source.column}" for source in lineage[10].conditions.values}
     assert {"append:10.region", "input.region", "input.quantity", "input.is_paid"} <= asked

@@ -17,7 +17,7 @@ DWH_URL = "'jdbc:postgresql://db/dwh'"
     [
         (LAKE, LAKE, "is the folder lake/out"),
         (LAKE, "{datasource_id: lake, path: ./Out/}", "is the folder lake/out"),
-        (LAKE, "{datasource_id: lake, path: out/details}", "lies inside the folder lake/out"),
+        (LAKE, "{datasource_id: lake, path: out/details}", "is inside the folder lake/out"),
         ("{datasource_id: lake, path: out/details}", LAKE, "holds the folder lake/out/details"),
         (LAKE, "{type: csv, path: data/x/../out}", "is the folder lake/out"),
         ("{type: csv, path: 's3a://b/out'}", "{type: csv, path: 's3a://B/out/'}", "is the folder s3a://b/out"),

@@ -83,7 +83,7 @@ def test_declared_columns_become_nullable_after_an_aggregate() -> None:
     assert (before["order_id"], after["order_id"]) == (False, True)
 
 
-def test_wrong_expression_silences_what_rests_on_its_column() -> None:
+def test_wrong_expression_silences_what_depends_on_its_column() -> None:
     checked = check_operations(
         update("'amont * 2'"),
         update("'total * 3'", "more", seq=20),
@@ -150,6 +150,18 @@ def test_input_dataset_must_exist_be_active_and_have_the_version() -> None:
     ):
         head = f"project: {{id: close, name: close, version: 1, input_dataset_id: {reference}, "
         assert codes_of(check_text(head + operations).problems) == [code]
+
+
+def test_mistakes_that_need_no_input_are_told_beside_an_unknown_input() -> None:
+    operations = ", ".join((
+        update("c.tier", more=join("customer_id = c.id", dataset="customrs")),
+        update("SUMM(amount)", seq=20),
+        update("amuont", seq=30),
+        append("budgt", seq=40),
+    ))  # fmt: skip
+    head = "project: {id: close, name: close, version: 1, input_dataset_id: ordrs, "
+    problems = check_text(head + f"operations: [{operations}]}}").problems
+    assert codes_of(problems) == ["DATASET_001", "JOIN_001", "EXPR_003", "APPEND_001"]
 
 
 def load_projects(*projects: str) -> Catalog:

@@ -348,8 +348,8 @@ class LeavingResolver:
         ([Location(datasource_id="lake", path="a", options={"x": True})], "x is not a text"),  # type: ignore[dict-item]
         ([Location(datasource_id="lake", path="a", table="b")], "a path and a table"),
         ([Location(datasource_id="lake", path="a", uri="s3a://b/a", type="orc")], "a datasource_id and a uri"),
-        ([Location(datasource_id="lake", path="a\ud800")], "path holds half a character"),
-        ([Location(datasource_id="lake", path="a", options={"sep\ud800": ","})], "sep? holds half a character"),
+        ([Location(datasource_id="lake", path="a\ud800")], "path holds half a surrogate pair"),
+        ([Location(datasource_id="lake", path="a", options={"sep\ud800": ","})], "sep? holds half a surrogate pair"),
         (SystemExit(3), "raised SystemExit: 3"),
         (ValueError("\ud800"), "raised ValueError: ?"),
     ],

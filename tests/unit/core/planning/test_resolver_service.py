@@ -142,7 +142,13 @@ def test_service_is_asked_for_each_child_period_and_may_name_periods(service: Se
         (b'{"locations": [{"uri": "https://h/x?sig=hunter2", "type": "orc"}]}', "holds a password"),
         (b'{"locations": [{"datasource_id": "lake", "path": "a", "period": "May"}]}', "not in the calendar"),
         (b'{"locations": [{"datasource_id": "lake", "path": "a", "table": "b"}]}', "a path and a table"),
-        (b'{"locations": [{"datasource_id": "lake", "path": "a\\ud800"}]}', "half a character"),
+        (b'{"locations": [{"datasource_id": "lake", "path": "a", "path": "b"}]}', "'path' occurs twice in an object"),
+        (b'{"locations": [{"datasource_id": "lake", "path": "a", "uri": "s3a://b"}]}', "a datasource_id and a uri"),
+        (
+            b'{"locations": [{"datasource_id": "lake", "path": "a", "type": "avro"}]}',
+            "type is avro, and that of",
+        ),
+        (b'{"locations": [{"datasource_id": "lake", "path": "a\\ud800"}]}', "half a surrogate pair"),
         (b'{"locations": [{"\\ud800": "a"}]}', "unknown key '?'"),
     ],
 )
@@ -233,6 +239,7 @@ def test_service_status_decides_whether_a_retry_helps(service: Service, status: 
         build_snapshot(loaded, "conversion", "2026-01", OPTIONS)
     assert getattr(caught.value, "retryable", None) is retryable
     assert len(service.asked) == 1
+    assert ("redirects are not followed" in str(caught.value)) is (status == 302)
 
 
 def test_service_that_does_not_answer_is_worth_a_retry(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,7 +304,7 @@ def test_proxy_that_refuses_is_not_repeated() -> None:
 
 def test_service_answer_that_breaks_off_is_worth_a_retry(service: Service) -> None:
     service.missing = 10
-    with pytest.raises(InfrastructureError, match="broke its answer off 10 bytes before the end"):
+    with pytest.raises(InfrastructureError, match="ended its answer 10 bytes early"):
         resolve(service.write(), write_project(OUTPUT))
 
 

@@ -58,6 +58,33 @@ CASES = {
         "WARN_001",
         [SUM, mark_type(aggregate("SUM(total)", "grand", seq=30, group_by="[status]")), with_from(output(), "[30]")],
     ),
+    "total over summary rows": (
+        "WARN_001",
+        [SUM, mark_type(update("TOTAL(amount BY status)", "grand", seq=30)), with_from(output(), "all")],
+    ),
+    "pairs of summary rows": (
+        "WARN_001",
+        [SUM, mark_type(append("budget", ", expand: {alias: b, on: orders.region = b.region, columns: "
+                               "[{column: amount, expression: b.amount}]}", seq=30)), with_from(output(), "[30]")],
+    ),
+    "CASE without ELSE": (
+        "WARN_002",
+        [
+            update("CASE WHEN c.discount > 0 THEN c.discount END", "d", more=RATE).replace(
+                "expression:", f"{MARK}expression:"
+            ),
+            output(),
+        ],
+    ),
+    "CASE whose condition is TRUE without a match": (
+        "WARN_002",
+        [
+            update("CASE WHEN c.tier = 'A' OR amount > 1 THEN c.discount ELSE 0 END", "d", more=RATE).replace(
+                "expression:", f"{MARK}expression:"
+            ),
+            output(),
+        ],
+    ),
     "column of a join reaches an output": (
         "WARN_002",
         [update("c.tier", "tier", more=RATE).replace("expression:", f"{MARK}expression:"), output()],
@@ -89,6 +116,8 @@ CASES = {
     ),
     "delete after the last output": ("WARN_005", [output(seq=10), mark_type(delete("amount = 0", seq=20))]),
     "aggregate after the last output": ("WARN_005", [output(seq=10), mark_type(SUM)]),
+    "aggregate that no output takes": ("WARN_005", [mark_type(SUM), with_from(output(), "loaded")]),
+    "append that no output takes": ("WARN_005", [mark_type(append("budget", seq=20)), with_from(output(), "[0]")]),
     "append after the last output": ("WARN_005", [output(seq=10), mark_type(append("budget", seq=20))]),
     "registered without a key": (
         "WARN_006",
@@ -118,6 +147,17 @@ FINE = {
     "ISNULL": [update("\"IF(ISNULL(c.tier), 'none', c.tier)\"", "tier", more=RATE), output()],
     "CASE": [update("\"CASE WHEN c.tier IS NULL THEN 'none' ELSE c.tier END\"", "tier", more=RATE), output()],
     "CASE that only compares": [update("\"CASE WHEN c.tier = 'A' THEN 1 ELSE 0 END\"", "is_a", more=RATE), output()],
+    "IF that asks for a match": [
+        update("\"IF(c.tier = 'A' AND amount > 1, c.discount, 0)\"", "d", more=RATE), output()],
+    "CASE that asks for a match": [
+        update('"CASE WHEN NOT c.discount = 1 THEN amount WHEN c.tier IN (\'a\') THEN c.discount ELSE 0 END"',
+               "d", more=RATE), output()],
+    "CASE of values that asks for a match": [
+        update('"CASE c.tier WHEN \'A\' THEN c.discount ELSE 0 END"', "d", more=RATE), output()],
+    "total of loaded rows": [SUM, update("TOTAL(amount BY status)", "grand", seq=30, selector="_operation_seq = 0"),
+                             with_from(output(), "all")],
+    "rows that a total looks at": [append("budget", seq=20), update("TOTAL(amount BY status)", "grand", seq=30),
+                                   with_from(output(), "loaded")],
     "selector asks for a match": [update("c.tier", "tier", more=RATE, selector="c.tier != 'none'"), output()],
     "filled later": [update("c.tier", "tier", more=RATE, seq=5),
                      update("\"'none'\"", "tier", seq=6, selector="tier IS NULL"), output()],
@@ -149,6 +189,15 @@ def test_no_warning_where_all_is_well(name: str) -> None:
         ("amount BETWEEN 10 AND 1", "never"),
         ("status = 'a' AND status = 'b'", "never"),
         ("amount > 5 AND amount < 3", "never"),
+        ("amount > 5 AND amount < 5", "never"),
+        ("amount >= 5 AND amount < 5", "never"),
+        ("amount >= 5 AND amount <= 5", None),
+        ("status IS NULL AND status = 'a'", "never"),
+        ("ISNULL(status) AND LEN(status) > 1", "never"),
+        ("status IS NULL AND (status = 'a' OR amount > 1)", None),
+        ("status IS NULL AND region = 'a'", None),
+        ("CASE WHEN status = NULL THEN amount > 1 ELSE amount > 2 END", "never"),
+        ("IF(amount = NULL, FALSE, amount > 1)", "never"),
         ("1 = 2", "never"),
         ("1 = 1", "always"),
         ("NULL IS NULL", "always"),
@@ -240,6 +289,17 @@ CHECKS = """    - {name: a, output: 90, rows: amount = NULL}
 def test_named_selector_that_nothing_uses() -> None:
     warnings, _ = list_warnings(delete('"{{A}}"'), output(), selectors="A: amount = 0, B: amount = 1")
     assert [(warning.code, warning.location.field) for warning in warnings] == [("WARN_003", "selectors.B")]
+
+
+@pytest.mark.parametrize(
+    ("more", "codes"),
+    [(f"{AMOUNT}", ["WARN_006"]), (f"{AMOUNT}, key: [order_id]", [])],
+    ids=["without a key", "with a key"],
+)
+def test_output_that_is_compared(more: str, codes: list[str]) -> None:
+    compared = HEAD.replace("  operations:", "  publication: {compare: true}\n  operations:")
+    checked = check_text(f"{compared}    - {output(more)}\n")
+    assert [warning.code for warning in list_project_warnings(checked.project)] == codes
 
 
 @pytest.mark.parametrize(

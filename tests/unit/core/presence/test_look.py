@@ -11,7 +11,8 @@ import pytest
 
 from airflow_provider_runtime.core.presence import Presences, look_for_data
 from airflow_provider_runtime.core.presence.databases import make_url
-from spark_jobs.contract.plan import Location, Mark, Plan, Table, Temporal
+from spark_jobs.contract.plan import Plan
+from spark_jobs.contract.tables import Location, Mark, Table, Temporal
 
 
 def look(*locations: Location, mode: Any = "period", role: Any = "input", reads: Any = dict) -> Presences:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_runtime.core.errors import DefinitionError, LeaseError, PeriodError, PlanError
-from airflow_provider_runtime.core.registry.ports import Approval, Attempt, Registry, RunStart, SliceWrite
+from airflow_provider_runtime.core.errors import DefinitionError, LeaseError, PeriodError
+from airflow_provider_runtime.core.registry.ports import Attempt, Registry, RunStart, SliceWrite
 from spark_jobs.contract.plan import UsedDefinition
 
 ELSEWHERE = "another-machine/1/1"
@@ -142,6 +142,19 @@ class RegistryCases:
         assert len(registry.list_versions("DS")) == 1
         assert registry.is_published("p", "2026-01")
 
+    def test_report_that_is_kept_tells_the_registered_versions(self, registry: Registry) -> None:
+        report = {"outputs": [{"seq": 20, "rows": 3}, {"seq": 50, "rows": 4}]}
+        for digest in ("a", "b"):
+            (made,) = registry.finish_attempt(
+                begin(registry, make_start(digest)), [make_write(f"file:/{digest}")], report
+            )
+            run = registry.find_run(digest * 8)
+            assert run is not None
+            assert run.report is not None
+            kept = (run.report, registry.list_publications("p", "2026-01")[0].report)
+            told = [{output["seq"]: output["registered_version"] for output in found["outputs"]} for found in kept]
+            assert told == [{20: None, 50: made.version}] * 2
+
     def test_lost_answer_is_found_after_a_newer_run_published(self, registry: Registry) -> None:
         old = begin(registry, make_start("a"))
         registry.finish_attempt(old, [make_write("file:/s/1")], {})
@@ -262,7 +275,7 @@ class RegistryCases:
         attempt = begin(registry, start)
         registry.set_period_status("gregorian", "2026", "locked", who="ann", reason="audit")
         for use in (lambda: registry.heartbeat(attempt), lambda: registry.finish_attempt(attempt, [make_write()], {})):
-            with pytest.raises(PeriodError, match="lies in 2026, which was locked by ann: audit"):
+            with pytest.raises(PeriodError, match="is part of 2026, which was locked by ann: audit"):
                 use()
         with pytest.raises(PeriodError):
             begin(registry, replace(start, allow_closed=True))
@@ -271,7 +284,7 @@ class RegistryCases:
 
     def test_closing_a_quarter_closes_its_months_unless_allowed(self, registry: Registry) -> None:
         registry.set_period_status("gregorian", "2026-Q1", "closed", who="ann", reason="done")
-        with pytest.raises(PeriodError, match="lies in 2026-Q1, which was closed by ann: done"):
+        with pytest.raises(PeriodError, match="is part of 2026-Q1, which was closed by ann: done"):
             begin(registry, make_start("a", enclosing_periods=("2026-Q1", "2026")))
         begin(registry, make_start("a", enclosing_periods=("2026-Q1", "2026"), allow_closed=True))
 
@@ -307,147 +320,55 @@ class RegistryCases:
         assert [run.run_id for run in last] == ["run-e", "run-d", "run-b"]
         assert last[2] == registry.find_run("run-b")
 
-    def test_staged_run_is_published_with_its_own_token(self, registry: Registry) -> None:
-        attempt = begin(registry, make_start("a", who="ann"))
-        staged = registry.stage_attempt(attempt, {"rows_in": 7, "outputs": []})
-        assert (staged.status, staged.who, staged.rows_in) == ("staged", "ann", 7)
-        assert registry.stage_attempt(attempt, {"rows_in": 7}) == registry.find_run("run-a")
-        assert not registry.is_published("p", "2026-01")
-        again = registry.begin_publication(make_start("a"), holder=ELSEWHERE)
-        assert again.token == attempt.token
-        with pytest.raises(LeaseError, match="RUN_001"):
-            registry.begin_publication(make_start("a"), holder=ELSEWHERE)
-        registry.finish_attempt(again, [make_write()], {"rows_in": 7})
-        answered = registry.begin_publication(make_start("a"), holder=ELSEWHERE)
-        assert answered.published is not None
-        (publication,) = registry.list_publications("fx", "2026-01")
-        assert (publication.number, publication.run_id, publication.report) == (1, "run-a", {"rows_in": 7})
+    def test_last_runs_without_reports_know_what_they_read(self, registry: Registry) -> None:
+        source = {"dataset_id": "d", "table": "t", "version": 2, "fingerprint": "sha256:1"}
+        report = {"rows_in": 1, "sources": [{**source, "files": 3, "bytes": 10}]}
+        registry.finish_attempt(begin(registry, make_start("a")), [], report)
+        (run,) = registry.list_last_runs(reports=False)
+        assert (run.status, run.report, run.error, run.sources) == ("succeeded", None, None, (source,))
+        assert registry.find_run("run-a") == replace(run, report=report)
 
-    def test_publication_that_failed_is_tried_again(self, registry: Registry) -> None:
-        registry.stage_attempt(begin(registry, make_start("a")), {"rows_in": 7})
-        attempt = registry.begin_publication(make_start("a"), holder=ELSEWHERE)
-        registry.fail_attempt(attempt, {"code": "OUTPUT_003", "message": "the disk is full"}, {"rows_in": 0})
+    def test_runs_that_are_known_are_not_read_again_until_they_change(self, registry: Registry) -> None:
+        for name in "ab":
+            registry.finish_attempt(begin(registry, make_start(name, project=name)), [], {"rows_in": 1})
+        known = registry.list_last_runs(reports=False)
+        time.sleep(0.005)  # the registry counts milliseconds
+        registry.fail_attempt(begin(registry, make_start("a", project="a")), {"code": "DATA_001"})
+        found = {run.run_id: run for run in registry.list_last_runs(known, reports=False)}
+        assert found["run-a"].status == "failed"
+        assert (found["run-a"].report, found["run-b"].report) == (None, None)
+        assert found["run-b"] == next(run for run in known if run.run_id == "run-b")
+
+    def test_runs_without_reports_know_how_many_checks_have_which_status(self, registry: Registry) -> None:
+        checks = [{"name": status, "status": status} for status in ("passed", "passed", "warned")]
+        attempt = begin(registry, make_start("a"))
+        registry.finish_attempt(attempt, [], {"checks": checks})
+        (run,) = registry.list_last_runs(reports=False)
+        assert run.check_counts == {"passed": 2, "warned": 1}
+        again = begin(registry, make_start("a"))
+        (run,) = registry.list_last_runs(reports=False)
+        assert run.check_counts == {}
+        registry.fail_attempt(again, {"code": "CHECK_001"}, {"checks": [{"name": "a", "status": "failed"}]})
+        (run,) = registry.list_last_runs(reports=False)
+        assert run.check_counts == {"failed": 1}
+
+    def test_run_that_is_executed_again_still_knows_what_its_publication_read(self, registry: Registry) -> None:
+        source = {"dataset_id": "d", "table": "t", "version": 2, "fingerprint": "sha256:1"}
+        registry.finish_attempt(begin(registry, make_start("a")), [], {"sources": [source]})
+        again = begin(registry, make_start("a"))
+        registry.fail_attempt(again, {"code": "DATA_001"}, {"sources": [{**source, "fingerprint": "sha256:2"}]})
         run = registry.find_run("run-a")
         assert run is not None
-        assert (run.status, run.report, run.error and run.error["code"]) == ("staged", {"rows_in": 7}, "OUTPUT_003")
-        killed = registry.begin_publication(make_start("a"), holder=ELSEWHERE, lease_seconds=0)
-        again = registry.begin_publication(make_start("a"), holder=ELSEWHERE)
-        assert killed.token == again.token
-        registry.finish_attempt(again, [make_write()], {})
-        assert registry.is_published("p", "2026-01")
+        assert run.sources == (source,)
+        assert run.published_at is not None
 
-    def test_newer_attempt_refuses_the_publication_of_an_older_one(self, registry: Registry) -> None:
-        registry.stage_attempt(begin(registry, make_start("a")), {})
-        newer = begin(registry, make_start("b"))
-        run = registry.find_run("run-a")
-        assert run is not None
-        assert run.status == "discarded"
-        with pytest.raises(LeaseError, match="RUN_002"):
-            registry.begin_publication(make_start("a"), holder=ELSEWHERE)
-        registry.finish_attempt(newer, [make_write()], {})
-        with pytest.raises(PlanError, match="published by run run-b since run run-a was staged"):
-            registry.begin_publication(make_start("a"), holder=ELSEWHERE)
+    def test_nothing_is_written_while_a_registry_is_read(self, registry: Registry) -> None:
+        with pytest.raises(TypeError, match="nothing is written"):
+            registry.read_together(lambda reading: begin(reading, make_start("a")))
+        assert registry.list_runs() == []
 
-    def test_lock_refuses_the_publication_of_what_is_staged(self, registry: Registry) -> None:
-        registry.stage_attempt(begin(registry, make_start("a")), {})
-        registry.set_period_status("gregorian", "2026-01", "locked", who="ann", reason="audited")
-        with pytest.raises(PeriodError, match="locked by ann: audited"):
-            registry.begin_publication(make_start("a"), holder=ELSEWHERE)
-
-    def test_staged_rows_that_were_kept_long_enough_are_not_published(self, registry: Registry) -> None:
-        registry.stage_attempt(begin(registry, make_start("a")), {}, keep_seconds=-1)
-        with pytest.raises(PlanError, match="was kept until"):
-            registry.begin_publication(make_start("a"), holder=ELSEWHERE)
-
-    def test_discarded_run_cannot_be_published_and_does_not_stand_in_the_way(self, registry: Registry) -> None:
-        registry.stage_attempt(begin(registry, make_start("a")), {})
-        discarded = registry.discard_staged("run-a", who="ben", reason="wrong rate")
-        assert discarded.status == "discarded"
-        assert discarded.error is not None
-        assert "ben: wrong rate" in discarded.error["message"]
-        with pytest.raises(LeaseError, match="RUN_002"):
-            registry.begin_publication(make_start("a"), holder=ELSEWHERE)
-        with pytest.raises(PlanError, match="is discarded: nothing is staged"):
-            registry.discard_staged("run-a", who="ben", reason="again")
-        begin(registry, make_start("b"))
-
-    def test_run_that_is_being_published_is_not_discarded(self, registry: Registry) -> None:
-        registry.stage_attempt(begin(registry, make_start("a")), {})
-        registry.begin_publication(make_start("a"), holder=ELSEWHERE)
-        with pytest.raises(LeaseError, match="RUN_001"):
-            registry.discard_staged("run-a", who="ben", reason="wrong rate")
-
-    def test_publications_of_a_period_are_numbered_and_keep_their_reports(self, registry: Registry) -> None:
-        checks = [{"name": "total", "value": "7"}]
-        registry.finish_attempt(begin(registry, make_start("a")), [], {"checks": checks})
-        registry.finish_attempt(begin(registry, make_start("a")), [], {"checks": []})
-        registry.finish_attempt(begin(registry, make_start("b", period="2026-02")), [], {})
-        found = registry.list_publications("p", "2026-01")
-        assert [(item.number, list(item.checks)) for item in found] == [(2, []), (1, checks)]
-        assert len(registry.list_publications("p")) == 3
-        assert [item.period for item in registry.list_publications("p", limit=1)] == ["2026-02"]
-
-    def test_release_frees_the_lease_and_takes_a_token_above_the_one_in_the_way(self, registry: Registry) -> None:
-        ahead = 9_000_000_000_000
-        stuck = begin(registry, make_start("a"))
-        registry.fail_attempt(stuck, {"code": "RUN_002", "message": "replaced"}, {"newest_token": ahead})
-        begin(registry, make_start("b"))
-        released = registry.release("fx", "2026-01", who="ann", reason="its clock ran ahead")
-        assert (released.number, released.token) == (1, ahead)
-        assert begin(registry, make_start("c")).token == ahead + 1
-        with pytest.raises(PlanError, match="nothing to release"):
-            registry.release("fx", "2030-01", who="ann", reason="none")
-
-    def test_override_holds_until_it_is_withdrawn(self, registry: Registry) -> None:
-        first = registry.add_override("p", "2026-01", "balanced", who="ann", reason="known gap")
-        assert registry.add_override("p", "2026-01", "balanced", who="ben", reason="again") == first
-        withdrawn = registry.withdraw_override("p", "2026-01", "balanced", who="ben")
-        assert withdrawn is not None
-        assert (withdrawn.withdrawn_by, withdrawn.reason) == ("ben", "known gap")
-        assert registry.withdraw_override("p", "2026-01", "balanced", who="ben") is None
-        registry.add_override("p", "2026-01", "balanced", who="cid", reason="a new gap")
-        assert [(item.number, item.withdrawn_by) for item in registry.list_overrides("p", "2026-01")] == [
-            (1, "ben"),
-            (2, None),
-        ]
-        assert registry.list_overrides("p") == registry.list_overrides("p", "2026-01")
-        assert registry.list_overrides("q") == []
-
-    def test_run_whose_override_was_withdrawn_is_refused(self, registry: Registry) -> None:
-        registry.add_override("p", "2026-01", "balanced", who="ann", reason="known gap")
-        begin(registry, make_start("a", overrides=(("balanced", 1),)))
-        registry.withdraw_override("p", "2026-01", "balanced", who="ben")
-        with pytest.raises(PlanError, match="override of check 'balanced' for period 2026-01 was withdrawn by ben"):
-            begin(registry, make_start("a", overrides=(("balanced", 1),)))
-        registry.add_override("p", "2026-01", "balanced", who="cid", reason="a new gap")
-        with pytest.raises(PlanError, match="withdrawn by ben"):
-            begin(registry, make_start("a", overrides=(("balanced", 1),)))
-        begin(registry, make_start("a", overrides=(("balanced", 2),)))
-
-    def test_staged_run_whose_override_was_withdrawn_is_not_published(self, registry: Registry) -> None:
-        registry.add_override("p", "2026-01", "balanced", who="ann", reason="known gap")
-        results = [{"name": "balanced", "status": "overridden"}, {"name": "total", "status": "passed"}]
-        start = make_start("a", overrides=(("balanced", 1), ("total", 1)))
-        registry.add_override("p", "2026-01", "total", who="ann", reason="not needed")
-        registry.stage_attempt(begin(registry, start), {"checks": results})
-        registry.withdraw_override("p", "2026-01", "total", who="ben")
-        assert registry.begin_publication(start, holder=ELSEWHERE).staged is not None
-
-    def test_override_that_is_given_anew_does_not_publish_what_was_staged_before(self, registry: Registry) -> None:
-        start = make_start("a", overrides=(("balanced", 1),))
-        registry.add_override("p", "2026-01", "balanced", who="ann", reason="known gap")
-        report = {"checks": [{"name": "balanced", "status": "overridden"}]}
-        registry.stage_attempt(begin(registry, start), report)
-        registry.withdraw_override("p", "2026-01", "balanced", who="ben")
-        registry.add_override("p", "2026-01", "balanced", who="cid", reason="a new gap")
-        with pytest.raises(PlanError, match="check 'balanced' for period 2026-01 was withdrawn by ben"):
-            registry.begin_publication(start, holder=ELSEWHERE)
-
-    def test_approvals_are_kept_in_their_order(self, registry: Registry) -> None:
-        wanted = Approval("run-a", "refused", "ann", "ben", real_user="svc", claimed_name="ben", host="h", comment="no")
-        registry.add_approval(wanted)
-        registry.add_approval(replace(wanted, decision="approved", comment="now it is right"))
-        kept = registry.list_approvals("run-a")
-        assert [item.decision for item in kept] == ["refused", "approved"]
-        assert replace(kept[0], at=None) == wanted
-        assert registry.list_approvals("run-b") == []
+    def test_changed_definitions_are_found_among_many(self, registry: Registry) -> None:
+        many = tuple(UsedDefinition("dataset", f"d{number}", 1, "sha256:1") for number in range(400))
+        begin(registry, make_start("a", definitions=many))
+        changed = replace(many[333], digest="sha256:2")
+        assert registry.find_changed([*many[:333], changed, *many[334:], replace(changed, version=2)]) == [changed]

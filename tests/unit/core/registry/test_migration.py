@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from alembic import command
@@ -20,6 +21,11 @@ OLD_RUNS = """
         ('bbbbbbbb', 'run-b', 'p', 'fx', 1, 'gregorian', '2026-01', 'month', 'succeeded', 1, 6, 3000, 4000, '{"x":2}'),
         ('cccccccc', 'run-c', 'p', 'fx', 1, 'gregorian', '2026-01', 'month', 'failed', 1, 7, 5000, NULL, NULL)
 """
+
+PUBLISHED = text(
+    "INSERT INTO runtime_publications (project_id, period, number, project_name, run_id, snapshot_sha256, token,"
+    " published_at, report) VALUES ('p', '2026-01', 1, 'fx', 'run-b', 'bbbbbbbb', 6, 4000, :report)"
+)
 
 
 def make_registry(path: Path, revision: str) -> str:
@@ -48,6 +54,30 @@ def test_registry_of_the_first_schema_goes_on_with_its_history(tmp_path: Path) -
     assert (run.who, run.staged_until) == ("", None)
     registry.finish_attempt(begin(registry, make_start("d")), [make_write()], {})
     assert registry.list_publications("p", "2026-01")[0].number == 3
+
+
+def test_registry_of_an_earlier_schema_knows_what_its_publications_read(tmp_path: Path) -> None:
+    url = make_registry(tmp_path / "registry.db", "0005")
+    source = {"dataset_id": "d", "table": "t", "version": 2, "fingerprint": "sha256:1"}
+    report = json.dumps({"sources": [{**source, "files": 1}]})
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(PUBLISHED, {"report": report})
+    engine.dispose()
+    registry = open_registry(url)
+    runs = {run.run_id: run.sources for run in registry.list_runs()}
+    assert runs == {"run-a": (), "run-b": (source,), "run-c": ()}
+
+
+def test_registry_of_an_earlier_schema_knows_how_checks_of_its_runs_stand(tmp_path: Path) -> None:
+    url = make_registry(tmp_path / "registry.db", "0006")
+    report = json.dumps({"checks": [{"status": "passed"}, {"status": "passed"}, {"status": "failed"}]})
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE runtime_runs SET report = :report WHERE run_id = 'run-b'"), {"report": report})
+    engine.dispose()
+    runs = {run.run_id: run.check_counts for run in open_registry(url).list_runs()}
+    assert runs == {"run-a": {}, "run-b": {"passed": 2, "failed": 1}, "run-c": {}}
 
 
 def test_migrated_schema_is_the_one_of_the_tables(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
 from airflow_provider_runtime.core.runs.earlier import find_earlier_report, note_differences
 from airflow_provider_runtime.core.runs.execution import Execution
-from spark_jobs.contract.plan import OutputOperation
-from spark_jobs.contract.report import OutputReport, Report, SliceReport, SourceReport
+from spark_jobs.contract.operations import OutputOperation
+from spark_jobs.contract.report import OutputReport, Report, SliceReport, SourceReport, StagedReport
 from tests.unit.core.planning.resolve_builder import MONTHLY, resolve, write_project, write_resolver
 
 SOURCE = SourceReport("gl", "GL", 1, 2, 100, "sha256:a")
@@ -60,6 +60,28 @@ def test_run_again_tells_in_what_it_differs(caplog: pytest.LogCaptureFixture) ->
     assert known is not None
     assert known.report is not None
     assert known.report["differences"] == list(changed.differences)
+
+
+def test_rows_that_are_staged_again_tell_in_what_they_differ_from_those_that_were_looked_at() -> None:
+    registry = MemoryRegistry()
+    snapshot = resolve(write_resolver(MONTHLY), write_project(), registry=registry)
+
+    def stage(source: SourceReport) -> tuple[str, ...]:
+        execution = Execution(registry, snapshot, "file:/s")
+        attempt = execution.begin()
+        output = replace(OUTPUT, seq=snapshot.plan.outputs[0].seq, staged=StagedReport("abc"))
+        told = Report(
+            snapshot.sha256, attempt.token, "staged", snapshot.run_id, "2026-01", sources=(source,), outputs=(output,)
+        )
+        execution.run(ToldJob(told))
+        known = registry.find_run(snapshot.sha256)
+        assert known is not None
+        assert known.report is not None
+        return tuple(known.report["differences"])
+
+    assert stage(SOURCE) == ()
+    (difference,) = stage(replace(SOURCE, fingerprint="sha256:b"))
+    assert "table 'gl' of dataset 'GL' is read from 2 files" in difference
 
 
 def test_source_that_nobody_can_tell_from_others_is_not_compared() -> None:

@@ -21,17 +21,11 @@ from airflow_provider_runtime.core.runs.finish import fail_attempt, finish_attem
 from airflow_provider_runtime.core.runs.keep_alive import keep_alive
 from airflow_provider_runtime.core.runs.report import public_report, read_report
 from spark_jobs.contract.documents import read_document
-from spark_jobs.contract.plan import (
-    Column,
-    Destination,
-    OutputOperation,
-    Plan,
-    Settings,
-    Slice,
-    UsedDefinition,
-)
+from spark_jobs.contract.operations import Destination, OutputOperation, Slice
+from spark_jobs.contract.plan import Plan, Settings, UsedDefinition
 from spark_jobs.contract.report import ErrorReport, Report
 from spark_jobs.contract.snapshot import Period, Project, ResolverSnapshot, Snapshot
+from spark_jobs.contract.tables import Column
 
 SHA = "c" * 64
 
@@ -227,7 +221,7 @@ def test_execution_records_what_its_job_failed_for() -> None:
     run = registry.find_run("run-1")
     assert run is not None
     assert (run.status, run.error) == ("failed", asdict(error))
-    begin_attempt(registry, replace(make_snapshot(), sha256="d" * 64))
+    begin_attempt(registry, replace(make_snapshot(), sha256="d" * 64, run_id="run-2"))
 
 
 def test_execution_that_is_replaced_stops_its_job_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from airflow_provider_runtime.core.errors import DefinitionError
 from airflow_provider_runtime.core.tables import CommitNote
 from airflow_provider_runtime.core.tables.addresses import make_address, read_env_properties, to_job_uri
 from airflow_provider_runtime.core.tables.notes import find_note, is_attempt_folder
-from spark_jobs.contract.plan import Location
+from spark_jobs.contract.tables import Location
 
 PLACE = Location(kind="table", format="iceberg", table="a.b", credential_ref="env://X")
 

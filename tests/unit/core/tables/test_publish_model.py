@@ -57,6 +57,14 @@ class Head(NamedTuple):
     def version(self) -> str | None:
         return str(len(self.history)) if self.history else None
 
+    @property
+    def table_id(self) -> str | None:
+        return "the table" if self.history else None
+
+    @property
+    def settings(self) -> dict[str, str]:
+        return {}
+
     def find_newest_token(self, note: CommitNote) -> int:
         return max((known.token for known in self.history if known.run_key == note.run_key), default=0)
 

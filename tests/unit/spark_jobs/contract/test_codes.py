@@ -1,4 +1,4 @@
-"""Every code stands in one family, and the family says how core, the job and Airflow answer."""
+"""Every code belongs to one family, and the family says how core, the job and Airflow answer."""
 
 from __future__ import annotations
 

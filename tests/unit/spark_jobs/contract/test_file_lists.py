@@ -1,4 +1,4 @@
-"""Long lists of a table's files stand beside the snapshot, under its digest."""
+"""Long lists of a table's files are kept beside the snapshot, under its digest."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.contract.plan import Read
+from spark_jobs.contract.operations import Read
 from spark_jobs.contract.snapshot import Snapshot, UnreadableSnapshotError, parse_snapshot
 from spark_jobs.contract.upgrades import list_reads
 

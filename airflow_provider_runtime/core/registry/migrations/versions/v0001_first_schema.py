@@ -13,6 +13,12 @@ depends_on = None
 
 def upgrade() -> None:
     """Bring the schema to this state."""
+    _create_runs()
+    _create_periods()
+    _create_datasets()
+
+
+def _create_runs() -> None:
     op.create_table(
         "runtime_definitions",
         sa.Column("kind", sa.String(32), primary_key=True),
@@ -58,6 +64,9 @@ def upgrade() -> None:
         sa.Column("expires_millis", sa.BigInteger, nullable=False),
         sa.Column("state", sa.String(16), nullable=False),
     )
+
+
+def _create_periods() -> None:
     op.create_table(
         "runtime_periods",
         sa.Column("calendar", sa.Text, primary_key=True),
@@ -75,6 +84,9 @@ def upgrade() -> None:
         sa.Column("reason", sa.Text, nullable=False),
         sa.Column("at", sa.BigInteger, nullable=False),
     )
+
+
+def _create_datasets() -> None:
     op.create_table(
         "runtime_datasets",
         sa.Column("dataset_id", sa.Text, primary_key=True),

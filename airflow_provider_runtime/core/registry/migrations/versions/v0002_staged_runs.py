@@ -39,6 +39,11 @@ def upgrade() -> None:
         sa.Column("published_at", sa.BigInteger, nullable=False),
         sa.Column("report", sa.Text, nullable=False),
     )
+    _create_decisions()
+    op.execute(KNOWN_PUBLICATIONS)
+
+
+def _create_decisions() -> None:
     op.create_table(
         "runtime_overrides",
         sa.Column("project_id", sa.Text, primary_key=True),
@@ -73,7 +78,6 @@ def upgrade() -> None:
         sa.Column("reason", sa.Text, nullable=False),
         sa.Column("at", sa.BigInteger, nullable=False),
     )
-    op.execute(KNOWN_PUBLICATIONS)
 
 
 def downgrade() -> None:

@@ -1,4 +1,4 @@
-"""Quick ways to the last runs of each project and period, and to runs by their project's name."""
+"""Indexes for the last runs of each project and period, and to runs by their project's name."""
 
 from __future__ import annotations
 

@@ -77,3 +77,18 @@ def test_output_knows_the_source_columns_behind_each_column() -> None:
     assert signature.list_affected([SourceColumn("orders", "orders", "status")]) == ("net", "units")
     assert signature.list_affected([SourceColumn("orders", "orders")]) == ("order_id", "net", "units")
     assert signature.list_affected([SourceColumn("customers", "customers", "tier")]) == ()
+
+
+def test_deleted_rows_that_are_written_keep_the_values_from_before_a_later_update() -> None:
+    signature = sign_outputs(
+        check("""
+- {seq: 10, name: Drop, type: delete, selector: amount IS NULL, arguments: {}}
+- {seq: 20, name: Net, type: update, arguments: {assignments: [{column: status, expression: "'new'"}]}}
+- {seq: 30, name: Lines, type: output,
+   arguments: {destination: {datasource_id: lake, table: lines}, include_deleted: true, columns: [order_id, status]}}
+- {seq: 40, name: Live, type: output,
+   arguments: {destination: {datasource_id: lake, table: live}, columns: [order_id, status]}}
+""")
+    )
+    source = [SourceColumn("orders", "orders", "status")]
+    assert {seq: found.list_affected(source) for seq, found in signature.items()} == {30: ("status",), 40: ()}

@@ -11,7 +11,7 @@ from airflow_provider_runtime.core.errors import RuntimeProviderError
 from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods
 from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions, build_snapshot
 from airflow_provider_runtime.core.planning.snapshot.earlier_periods import list_unpublished
-from spark_jobs.contract.plan import Table
+from spark_jobs.contract.tables import Table
 from tests.unit.core.books import CATALOG, Books
 
 OPENING = """---

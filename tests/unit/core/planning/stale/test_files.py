@@ -10,7 +10,7 @@ import pytest
 
 from airflow_provider_runtime.core.planning.stale.files import Fingerprints
 from airflow_provider_runtime.core.planning.stale.glob_patterns import expand_pattern
-from spark_jobs.contract.plan import Location
+from spark_jobs.contract.tables import Location
 
 fsspec = pytest.importorskip("fsspec")
 HERE = Location(kind="files", format="csv")

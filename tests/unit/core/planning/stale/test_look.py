@@ -136,9 +136,22 @@ def test_plan_that_somebody_has_edited_is_refused_without_a_traceback(books: Boo
         check_plan(document, books.root / "catalog", books.registry)
 
 
-def test_unknown_period_is_told(books: Books) -> None:
-    with pytest.raises(RuntimeProviderError, match="PERIOD_001"):
-        books.plan(period="2026-13")
+@pytest.mark.parametrize(
+    ("period", "said", "hint"),
+    [
+        ("2026-13", "'2026-13' is not in the calendar", "a month is written like 2026-01"),
+        ("2026Q1", "'2026Q1' is not in the calendar", "did you mean '2026-Q1'?"),
+        ("2026-01..2026-13", "'2026-13' is not in the calendar", "a month is written like 2026-01"),
+        ("2026-03..2026-01", "ends before it begins", "write 2026-01..2026-03"),
+        ("2026-01..", "has only one end", "name the first and the last period: X..Y"),
+        ("..2026-01", "has only one end", "name the first and the last period: X..Y"),
+    ],
+)
+def test_period_for_which_nothing_runs_is_told(books: Books, period: str, said: str, hint: str) -> None:
+    with pytest.raises(RuntimeProviderError, match="PERIOD_001") as caught:
+        books.plan(period=period)
+    assert said in str(caught.value)
+    assert hint in str(caught.value.problems[0].hint)
 
 
 def test_resolver_that_looks_elsewhere_is_told_before_the_files(books: Books) -> None:
@@ -156,10 +169,57 @@ def test_resolver_of_another_version_that_finds_the_same_leaves_everything_fresh
     assert list_stale(books) == {}
 
 
+def test_other_meaning_of_missing_data_leaves_everything_fresh(books: Books) -> None:
+    newer = CATALOG.replace("id: lake\n  version: 1", "id: lake\n  version: 2")
+    books.write(newer.replace("data_level: any,", "data_level: any, on_missing: empty,"))
+    assert list_stale(books) == {}
+
+
 def test_other_options_of_a_datasource_make_stale_what_is_read_with_them(books: Books) -> None:
     books.write(CATALOG.replace("path_prefix: ../data}", "path_prefix: ../data, options: {delimiter: ;}}"))
     assert list_stale(books) == {"close": MONTHS, "names": MONTHS, "dollars": {"2026-Q1"}}
-    assert [kind for kind, _ in books.reasons("close", "2026-01")] == ["resolver", "resolver"]
+    # Both of its tables, and its output, which is written with them too.
+    assert [kind for kind, _ in books.reasons("close", "2026-01")] == ["resolver", "resolver", "resolver"]
+
+
+def test_dataset_that_was_edited_after_use_reaches_what_is_made_of_it(books: Books) -> None:
+    books.write(CATALOG.replace("{name: rate, type: decimal, precision: 18, scale: 6}", "{name: rate, type: integer}"))
+    assert list_stale(books) == {"close": MONTHS, "dollars": {"2026-Q1"}}
+    assert books.reasons("close", "2026-01") == [("version", ("usd",))]
+    (reason,) = next(entry for entry in books.plan(project="close").entries).reasons
+    assert reason.detail == "version 1 of dataset 'Rates' was edited after use: give it a new version"
+    books.write(CATALOG.replace("name: Rates\n", "name: Rates\n  description: of the central bank\n"))
+    assert list_stale(books) == {}
+
+
+def test_output_that_goes_elsewhere_is_stale(books: Books) -> None:
+    out = "---\ndatasource: {id: out, type: csv, path_prefix: ../%s}\n"
+    elsewhere = "destination: {datasource_id: out, path: names}"
+    apart = CATALOG.replace("destination: {datasource_id: lake, table: out/names}", elsewhere)
+    head, project, rest = apart.partition("project:\n  id: names")
+    apart = head + project + rest.replace("version: 1", "version: 2", 1)
+    books.write(apart + out % "first")
+    books.run("names", "2026-01")
+    assert books.states()["names", "2026-01"] == "fresh"
+    books.write(apart + out % "second")
+    assert books.reasons("names", "2026-01") == [("resolver", ("shop", "name"))]
+    books.write(apart + (out % "first").replace("}", ", options: {delimiter: ;}}"))
+    assert books.reasons("names", "2026-01") == [("resolver", ("shop", "name"))]
+
+
+def test_draft_that_became_active_has_published_elsewhere(tmp_path: Path) -> None:
+    books = Books(tmp_path)
+    draft = CATALOG.replace("name: names\n", "name: names\n  status: draft\n").replace(
+        "input_dataset_id: Monthly Close", "input_dataset_id: sales"
+    )
+    sandbox = "---\ndatasource: {id: sandbox, type: csv, path_prefix: ../sandbox}\n"
+    assert "status: draft" in draft
+    books.put("sales/2026-01.csv", "shop,currency,amount\nBern,EUR,1.00\n")
+    draft = draft.replace("columns: [shop, name]", "columns: [shop]")
+    books.write(draft + sandbox)
+    books.run("names", "2026-01")
+    books.write(draft.replace("  status: draft\n", "") + sandbox)
+    assert books.states(project="names")["names", "2026-01"] == "stale"
 
 
 def test_moved_end_of_a_period_reaches_only_what_depends_on_its_days(tmp_path: Path) -> None:
@@ -186,6 +246,54 @@ calendar:
     books.write(catalog + calendar.replace("2026-02-01", "2026-01-31").replace("2026-02-02", "2026-02-01"))
     assert books.reasons("close", "P01") == [("calendar", ("name",))]
     assert books.states()["close", "P02"] == "fresh"
+
+
+def test_other_period_before_reaches_only_what_depends_on_its_name(tmp_path: Path) -> None:
+    calendar = """---
+calendar:
+  id: retail
+  levels: [{name: month}]
+  periods:
+    - {identifier: P02, level: month, start_date: 2026-02-02, end_date: 2026-03-01}
+"""
+    first = "    - {identifier: %s, level: month, start_date: 2026-01-05, end_date: 2026-02-01}\n"
+    catalog = (
+        CATALOG.partition("---\nproject:\n  id: dollars")[0]
+        .replace("version: 1\n  input", "version: 1\n  calendar: retail\n  input")
+        .replace("expression: UPPER(shop)}", 'expression: "CONCAT(shop, PREVIOUS_PERIOD_ID())"}')
+        .replace("{{YYYY}}-{{MM}}", "{{identifier}}")
+    )
+    books = Books(tmp_path)
+    books.put("rates.csv", "currency,rate\nEUR,1.1\n")
+    books.put("sales/P02.csv", "shop,currency,amount\nBern,EUR,1.00\n")
+    books.write(catalog + calendar)
+    books.run("close", "P02")
+    for name in ("P01", "OTHER"):
+        books.write(catalog + calendar + first % name)
+        assert books.reasons("close", "P02") == [("calendar", ("name",))]
+        books.run("close", "P02")
+        assert books.states()["close", "P02"] == "fresh"
+
+
+def test_run_as_of_another_day_is_stale_where_it_reads_rows_of_a_day(tmp_path: Path) -> None:
+    by_day = "    temporal_mode: bitemporal\n    temporal_columns: {from: since, to: until}\n"
+    books = Books(tmp_path)
+    books.write(CATALOG.replace("    name: rates\n", f"    name: rates\n{by_day}"))
+    books.put("sales/2026-01.csv", "shop,currency,amount\nBern,EUR,1.00\n")
+    books.put("rates.csv", "currency,rate,since,until\nEUR,1.1,2025-01-01,\n")
+    books.run("close", "2026-01")
+    assert books.states()["close", "2026-01"] == "fresh"
+    books.run("close", "2026-01", as_of=date(2026, 1, 15))
+    assert books.reasons("close", "2026-01") == [("calendar", ("usd",))]
+    (reason,) = next(entry for entry in books.plan(period="2026-01").entries if entry.work.project == "close").reasons
+    assert "as of 2026-01-15, a run without --as-of reads them as of 2026-01-01" in reason.detail
+    books.run("close", "2026-01")
+    assert books.states()["close", "2026-01"] == "fresh"
+
+
+def test_run_as_of_another_day_is_fresh_where_it_reads_no_rows_of_a_day(books: Books) -> None:
+    books.run("close", "2026-01", as_of=date(2026, 1, 15))
+    assert books.states()["close", "2026-01"] == "fresh"
 
 
 def test_period_that_has_not_begun_is_shown_and_not_run(books: Books) -> None:

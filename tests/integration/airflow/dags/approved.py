@@ -1,0 +1,7 @@
+"""A project whose rows are published when somebody has approved them who did not run it."""
+
+from datetime import UTC, datetime
+
+from airflow_provider_runtime.dag_factory import project_dag
+
+approved = project_dag("approved-close", "approved_books/catalog", end_date=datetime(2026, 3, 31, tzinfo=UTC))
