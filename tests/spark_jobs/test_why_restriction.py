@@ -75,13 +75,19 @@ def explain(spark: SparkSession, run: tuple[Snapshot, MemorySinks], question: Qu
     """Return how many rows are told, and Spark's plans of what was read for them."""
     snapshot, sinks = run
     status: Any = spark._jsparkSession.sharedState().statusStore()  # type: ignore[attr-defined]
-    before = status.executionsList().size()
+    before = {execution.executionId() for execution in read_executions(status)}
     request = make_request(snapshot, question)
     history = replay_rows(spark, snapshot, request, refuse_credentials, sinks.read_staged, lambda _: ())
     spark._jsc.sc().listenerBus().waitUntilEmpty()  # type: ignore[attr-defined]
-    executions = status.executionsList()
-    plans = [executions.apply(index).physicalPlanDescription() for index in range(before, executions.size())]
+    made = [execution for execution in read_executions(status) if execution.executionId() not in before]
+    plans = [execution.physicalPlanDescription() for execution in made]
     return len(history.rows), [plan for plan in plans if "Scan parquet" in plan]
+
+
+def read_executions(status: Any) -> list[Any]:
+    """Return what Spark knows of its last actions; it forgets the oldest beyond a thousand."""
+    executions = status.executionsList()
+    return [executions.apply(index) for index in range(executions.size())]
 
 
 @pytest.mark.parametrize(
