@@ -11,7 +11,7 @@ from spark_jobs.contract.addresses import escape_pattern
 from spark_jobs.contract.options import VERIFIED
 from spark_jobs.contract.sql import quote_name, quote_text
 from spark_jobs.sources.raw_rows import RawRows
-from spark_jobs.sources.seen_files import look_at_files
+from spark_jobs.sources.seen_files import SeenFile, look_at_files
 from spark_jobs.spark.storage import join_uri
 
 if TYPE_CHECKING:
@@ -28,6 +28,15 @@ _MISSING = "PATH_NOT_FOUND"
 
 class MissingVersionError(Exception):
     """A file of the version is gone."""
+
+
+class ReplacedFilesError(Exception):
+    """Files of the version do not have the size that the table states."""
+
+    def __init__(self, size: int, stated: int) -> None:
+        super().__init__(f"the files of the version have {size} bytes, and {stated} by the table's metadata")
+        self.size = size
+        self.stated = stated
 
 
 def read_table(spark: SparkSession, location: Location) -> RawRows:
@@ -52,7 +61,17 @@ def read_table(spark: SparkSession, location: Location) -> RawRows:
         raise
     files = tuple(frame.inputFiles())
     seen = look_at_files(frame, files)
+    _refuse_replaced(location, seen)
     return RawRows(_name_columns(frame, location, columns), location, files=files, seen_files=seen)
+
+
+def _refuse_replaced(location: Location, seen: tuple[SeenFile, ...] | None) -> None:
+    """Raise ReplacedFilesError when files were replaced under their names; no version of a table does that."""
+    if location.bytes is None or seen is None or len(seen) < len(location.files):
+        return
+    size = sum(file.state.bytes for file in seen)
+    if size != location.bytes:
+        raise ReplacedFilesError(size, location.bytes)
 
 
 def _name_columns(frame: DataFrame, location: Location, columns: list[Column]) -> DataFrame:
