@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from airflow_provider_runtime.core.errors import Code, Place, Problem, ResolveError
@@ -66,8 +66,8 @@ def _find_half_token(text: str) -> int | None:
     return others.index("}}") if "}}" in others and others.count("}") > others.count("{") else None
 
 
-def render_template(text: str, values: Mapping[str, str], place: Place | None = None) -> str:
+def render_template(text: str, values: Mapping[str, str], locate: Callable[[], Place] = Place) -> str:
     """Return the template with its tokens replaced; an unknown token is RESOLVE_004."""
     if unknown := list(_find_unknown_tokens(text)):
-        raise ResolveError(Problem(fault.code, fault.message, fault.hint, place or Place()) for fault in unknown)
+        raise ResolveError(Problem(fault.code, fault.message, fault.hint, locate()) for fault in unknown)
     return _TOKEN.sub(lambda match: values[match[1].strip()], text)

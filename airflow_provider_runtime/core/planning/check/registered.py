@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog, registered_dataset_id
 from airflow_provider_runtime.core.catalog.definition import Definition
@@ -96,10 +97,10 @@ def add_registered_versions(
 
 def _read_versions(entries: Iterable[DatasetVersion]) -> Iterator[Definition[Dataset]]:
     """Yield the definitions of versions, most of which differ in their number only."""
-    known: dict[str, Dataset] = {}
+    last: tuple[Mapping[str, Any], Dataset] | None = None
     for entry in entries:
-        content = json.dumps({**entry.definition, "version": 1}, sort_keys=True)
-        if content not in known:
-            known[content] = Dataset.model_validate_json(content)
-        model = known[content].model_copy(update={"version": entry.version})
+        content = {**entry.definition, "version": 1}
+        if last is None or last[0] != content:
+            last = content, Dataset.model_validate_json(json.dumps(content))
+        model = last[1].model_copy(update={"version": entry.version})
         yield Definition.from_model("dataset", model, REGISTRY_FILE)

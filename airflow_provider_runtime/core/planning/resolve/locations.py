@@ -17,24 +17,31 @@ _CONTROL = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 def make_uri(root: Path, prefix: str | None, path: str = "") -> str:
     """Return the address of a path below a prefix; relative prefixes are below the catalog's folder."""
-    base = prefix or ""
-    if not base and has_scheme(path):
+    if not prefix and has_scheme(path):
         return make_uri(root, path)
-    if not has_scheme(base):
-        folder = (root.absolute() / base).resolve()
-        return f"file://{folder / path if path else folder}".rstrip("/")
-    if (local := find_local_path(base)) is not None:
-        base = "file:///" + local.lstrip("/")
-    return f"{base.rstrip('/')}/{path.strip('/')}" if path else base.rstrip("/")
+    return _join(_make_base(root, prefix or ""), path)
 
 
 def make_pattern(root: Path, prefix: str | None, path: str) -> str:
     """Return the address to read: the path may be a pattern of Hadoop's, what it is taken below means itself."""
-    uri = make_uri(root, prefix, path)
     if not prefix and (has_scheme(path) or path.startswith("/")):
-        return uri
-    folder = make_uri(root, prefix)
-    return escape_pattern(folder) + uri.removeprefix(folder)
+        return make_uri(root, prefix, path)
+    base = _make_base(root, prefix or "")
+    folder = _join(base, "")
+    return escape_pattern(folder) + _join(base, path).removeprefix(folder)
+
+
+def _make_base(root: Path, prefix: str) -> Path | str:
+    if not has_scheme(prefix):
+        return (root.absolute() / prefix).resolve()
+    local = find_local_path(prefix)
+    return (prefix if local is None else "file:///" + local.lstrip("/")).rstrip("/")
+
+
+def _join(base: Path | str, path: str) -> str:
+    if isinstance(base, Path):
+        return f"file://{base / path}".rstrip("/")
+    return f"{base}/{path.strip('/')}" if path else base
 
 
 def check_relative_path(path: str, *, allow_absolute: bool = False) -> str | None:

@@ -212,7 +212,7 @@ class _StrategyCall:
         return _make_answered(self.context, answer, self._locate, period, self.rule.on_missing)
 
     def _render(self, key: str, text: str, values: Mapping[str, str]) -> str:
-        return render_template(text, values, self._locate(key))
+        return render_template(text, values, lambda: self._locate(key))
 
     def _locate(self, key: str) -> Place:
         return self.resolver.locate("rules", self.index, "strategy", key)

@@ -59,6 +59,7 @@ class Look:
     _entries: dict[Work, Entry] = field(default_factory=dict)
     _changed: dict[Work, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     """Columns of registered datasets that a run of the period would change, by dataset."""
+    _dependencies: dict[tuple[str, str], tuple[Work, ...]] = field(default_factory=dict)
     _starts: dict[Work, date] = field(default_factory=dict)
     _found_statuses: dict[tuple[str, str, str], PeriodStatus] = field(default_factory=dict)
     _projects: dict[str, ComparedProject] = field(default_factory=dict)
@@ -163,7 +164,7 @@ class Look:
         }
         done: set[Work] = set()
         for first in works:
-            waiting = [] if first in done else [(first, self._list_dependencies(projects[first.project], works[first]))]
+            waiting = [] if first in done else [(first, self._find_dependencies(projects[first.project], works[first]))]
             done.add(first)
             while waiting:
                 work, needed = waiting[-1]
@@ -173,7 +174,7 @@ class Look:
                     yield projects[work.project], works[work]
                 else:
                     done.add(following)
-                    dependencies = self._list_dependencies(projects[following.project], works[following])
+                    dependencies = self._find_dependencies(projects[following.project], works[following])
                     waiting.append((following, dependencies))
 
     def _find_registering(self, table: ComparedTable) -> ComparedProject | None:
@@ -197,7 +198,7 @@ class Look:
         work = Work(project.name, period.identifier)
         key = (project.id, period.identifier)
         latest, published = self.past.latest.get(key), self.past.published.get(key)
-        depends_on = tuple(dict.fromkeys(self._list_dependencies(project, period)))
+        depends_on = self._find_dependencies(project, period)
         sources = self._sources.find(project, period, published)
         reasons: tuple[Reason, ...] = ()
         if published is not None:
@@ -239,6 +240,13 @@ class Look:
         if key not in self._found_statuses:
             self._found_statuses[key] = find_strictest(index, period, self._statuses).status
         return self._found_statuses[key]
+
+    def _find_dependencies(self, project: ComparedProject, period: Period) -> tuple[Work, ...]:
+        """Return the periods of projects that a run of this one reads from."""
+        key = (project.id, period.identifier)
+        if key not in self._dependencies:
+            self._dependencies[key] = tuple(dict.fromkeys(self._list_dependencies(project, period)))
+        return self._dependencies[key]
 
     def _list_dependencies(self, project: ComparedProject, period: Period) -> Iterator[Work]:
         for table in project.tables:
