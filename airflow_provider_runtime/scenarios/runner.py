@@ -79,22 +79,25 @@ class ScenarioRunner:
     def _spark(self) -> SparkSession:
         return self._start_spark()
 
-    def run(self, loaded: LoadedScenario) -> ScenarioResult:
-        """Run one scenario and say how it ended."""
+    def run(self, loaded: LoadedScenario, snapshot: Snapshot | None = None) -> ScenarioResult:
+        """Run one scenario, whose snapshot may be known already, and say how it ended."""
         started = time.monotonic()
         try:
-            status, message, mismatches, problems = self._judge(loaded)
+            status, message, mismatches, problems = self._judge(loaded, snapshot)
         except ExpectedValueError as error:
             status, message, mismatches, problems = "error", str(error), (), ()
         seconds = round(time.monotonic() - started, 3)
         return ScenarioResult(loaded.name, str(loaded.file), status, message, mismatches, problems, seconds)
 
-    def _judge(self, loaded: LoadedScenario) -> tuple[Status, str, tuple[Mismatch, ...], tuple[Problem, ...]]:
+    def _judge(
+        self, loaded: LoadedScenario, snapshot: Snapshot | None
+    ) -> tuple[Status, str, tuple[Mismatch, ...], tuple[Problem, ...]]:
         if loaded.scenario is None:
             return "error", "; ".join(map(str, loaded.problems)), (), loaded.problems
         expected = loaded.scenario.expect
         try:
-            mismatches = self._compare(loaded, loaded.scenario)
+            snapshot = snapshot or make_snapshot(loaded, loaded.scenario, load_scenario_catalog(loaded))
+            mismatches = self._compare(snapshot, expected)
         except RuntimeProviderError as error:
             if expected.error is None:
                 return "error", "; ".join(map(str, error.problems)), (), error.problems
@@ -103,9 +106,7 @@ class ScenarioRunner:
             return "passed", "", (), ()
         return "failed", "; ".join(mismatch.message for mismatch in mismatches[:8]), tuple(mismatches), ()
 
-    def _compare(self, loaded: LoadedScenario, scenario: Scenario) -> list[Mismatch]:
-        snapshot = make_snapshot(loaded, scenario, load_scenario_catalog(loaded))
-        expected = scenario.expect
+    def _compare(self, snapshot: Snapshot, expected: Expect) -> list[Mismatch]:
         mismatches = []
         if expected.snapshot is not None:
             mismatches += compare_snapshot(expected.snapshot, write_document(snapshot.resolver_snapshot))

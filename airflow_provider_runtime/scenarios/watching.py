@@ -11,8 +11,9 @@ from airflow_provider_runtime.core.errors import RuntimeProviderError
 from airflow_provider_runtime.scenarios.loading import LoadedScenario, load_scenario_catalog, load_scenarios
 from airflow_provider_runtime.scenarios.runner import ScenarioResult, ScenarioRunner, make_snapshot
 from spark_jobs.contract.documents import write_document
+from spark_jobs.contract.snapshot import Snapshot
 
-PAUSE_SECONDS = 0.2
+PAUSE_SECONDS = 0.05
 State = dict[Path, tuple[int, int]]
 """When each file was changed, and its size."""
 Key = tuple[Path, str]
@@ -34,7 +35,8 @@ class Watch:
         """Run every scenario."""
         self._scenarios = self._load()
         self._state = _look(self._scenarios, self._paths)
-        return [self._run(scenario) for scenario in self._scenarios]
+        self._plans.clear()
+        return self._run_each(set())
 
     def run_changed(self) -> list[ScenarioResult] | None:
         """Run what the files saved since the last look concern; None when no file was saved."""
@@ -45,23 +47,29 @@ class Watch:
         self._scenarios = self._load()
         # What is saved after the look, or named by a scenario only now, is seen by the next one.
         self._state = {**_look(self._scenarios, self._paths), **state}
-        return [self._run(scenario) for scenario in self._scenarios if self._is_concerned(scenario, changed)]
+        return self._run_each(changed)
+
+    def _run_each(self, changed: set[Path]) -> list[ScenarioResult]:
+        results = (self._run(scenario, changed) for scenario in self._scenarios)
+        return [result for result in results if result is not None]
 
     def _load(self) -> list[LoadedScenario]:
         return [found for found in load_scenarios(self._paths) if self._select is None or self._select in found.name]
 
-    def _run(self, loaded: LoadedScenario) -> ScenarioResult:
-        self._plans[loaded.file, loaded.name] = _make_plan(loaded)
-        return self._runner.run(loaded)
+    def _run(self, loaded: LoadedScenario, changed: set[Path]) -> ScenarioResult | None:
+        """Run a scenario; None when no file that was changed concerns it.
 
-    def _is_concerned(self, loaded: LoadedScenario, changed: set[Path]) -> bool:
-        """Whether its own file was saved, one of its data, or one of its catalog that changes what it does."""
-        if loaded.file in changed or changed & set(_list_data(loaded)):
-            return True
+        That is its own file, one of its data, and one of its catalog that changes what it does.
+        """
         key = (loaded.file, loaded.name)
-        if key not in self._plans:
-            return True
-        return bool(changed & set(_list_catalog(loaded))) and _make_plan(loaded) != self._plans[key]
+        is_new = key not in self._plans or not changed.isdisjoint({loaded.file, *_list_data(loaded)})
+        if not is_new and changed.isdisjoint(_list_catalog(loaded)):
+            return None
+        plan, snapshot = _make_plan(loaded)
+        if not is_new and plan == self._plans[key]:
+            return None
+        self._plans[key] = plan
+        return self._runner.run(loaded, snapshot)
 
 
 def watch(runs: Watch, show: Callable[[list[ScenarioResult]], None], *, goes_on: Callable[[], bool]) -> None:
@@ -74,15 +82,15 @@ def watch(runs: Watch, show: Callable[[list[ScenarioResult]], None], *, goes_on:
         time.sleep(PAUSE_SECONDS)
 
 
-def _make_plan(loaded: LoadedScenario) -> object:
-    """Return what a scenario would do, or what is wrong with it: equal for what a change does not concern."""
+def _make_plan(loaded: LoadedScenario) -> tuple[object, Snapshot | None]:
+    """Return what a scenario would do, equal for what a change does not concern, and its snapshot if it has one."""
     if loaded.scenario is None:
-        return loaded.problems
+        return loaded.problems, None
     try:
         snapshot = make_snapshot(loaded, loaded.scenario, load_scenario_catalog(loaded))
     except RuntimeProviderError as error:
-        return error.problems
-    return write_document(snapshot.plan), write_document(snapshot.resolver_snapshot), snapshot.as_of
+        return error.problems, None
+    return (write_document(snapshot.plan), write_document(snapshot.resolver_snapshot), snapshot.as_of), snapshot
 
 
 def _look(scenarios: Iterable[LoadedScenario], paths: Iterable[Path]) -> State:

@@ -42,7 +42,7 @@ expect: {{outputs: [{{operation: 20, row_count: 1}}]}}
 class Recorder:
     """Stands in for the runner: Spark is not what is tested."""
 
-    def run(self, loaded: Any) -> ScenarioResult:
+    def run(self, loaded: Any, snapshot: Any) -> ScenarioResult:
         return ScenarioResult(loaded.name, str(loaded.file), "passed")
 
 
