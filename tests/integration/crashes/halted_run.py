@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 from airflow_provider_runtime.cli.main import main
+from airflow_provider_runtime.core.registry.sql import SqlRegistry
 
 STEPS = {
     "begin": "airflow_provider_runtime.core.runs.execution:begin_attempt",
@@ -28,6 +30,20 @@ STEPS = {
 """What a run does, by name, in its order."""
 
 
+_registry = threading.RLock()
+
+
+def work_alone() -> None:
+    """Let one thread at a time use the registry: the heartbeat's thread must not be stopped in a transaction."""
+    run = SqlRegistry._run
+
+    def replacement(self: SqlRegistry, *arguments: Any) -> Any:
+        with _registry:
+            return run(self, *arguments)
+
+    SqlRegistry._run = replacement  # type: ignore[method-assign]
+
+
 def halt_at(signal_name: str, when: str, step: str) -> None:
     module_name, _, path = STEPS[step].partition(":")
     *owners, name = path.split(".")
@@ -41,7 +57,8 @@ def halt_at(signal_name: str, when: str, step: str) -> None:
         if not halted:
             halted.append(step)
             print(f"halted {when} {step}", file=sys.stderr, flush=True)
-            os.kill(os.getpid(), signal.Signals[signal_name])
+            with _registry:
+                os.kill(os.getpid(), signal.Signals[signal_name])
 
     def replacement(*arguments: Any, **named: Any) -> Any:
         if step == "commit" and "digest" not in arguments[3]:
@@ -57,5 +74,6 @@ def halt_at(signal_name: str, when: str, step: str) -> None:
 
 
 if __name__ == "__main__":
+    work_alone()
     halt_at(*sys.argv[1:4])
     main([*([] if sys.argv[4] == "publish" else ["run"]), *sys.argv[4:]])
