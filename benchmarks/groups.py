@@ -2,7 +2,7 @@
 
     python benchmarks/groups.py [--rows 1e6] [--rounds 3] [--only totals ordered allocate all]
 
-Rows of fifteen columns lie in Parquet; one update computes the functions, one output writes all columns. `even` has
+The rows, of fourteen columns, are Parquet; one update computes the functions, one output writes all columns. `even` has
 1,000 groups, `skewed` nine rows of ten in one group.
 """
 
@@ -13,15 +13,17 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from airflow_provider_runtime.core.catalog.loader import LoadResult
+
 PAYLOAD = [f"note_{number}" for number in range(8)]
-ENGINE = {
+FUNCTIONS = {
     "totals": {"total": "TOTAL(amount BY KEY)", "part": "SHARE(amount BY KEY)"},
     "ordered": {
         "place": "RANK(amount DESC BY KEY)",
@@ -30,7 +32,7 @@ ENGINE = {
     },
     "allocate": {"allocated": "ALLOCATE(1000000.00, weight BY KEY)"},
 }
-ENGINE["all"] = {name: text for found in ENGINE.values() for name, text in found.items()}
+FUNCTIONS["all"] = {name: text for found in FUNCTIONS.values() for name, text in found.items()}
 CATALOG = """
 datasource: {{id: lake, type: parquet, path_prefix: {folder}}}
 ---
@@ -88,22 +90,28 @@ def write_lines(spark: SparkSession, folder: Path, rows: int) -> None:
     spark.range(rows).selectExpr(*columns, *notes).repartition(4).write.mode("overwrite").parquet(f"{folder}/lines")
 
 
-def make_engine(folder: Path, kind: str, key: str) -> Callable[[SparkSession], None]:
-    """Return what runs the project once."""
+def load_project(folder: Path, computed: Mapping[str, str], columns: Iterable[str]) -> LoadResult:
+    """Load a project that computes columns of the lines and writes some columns."""
     from airflow_provider_runtime.core.catalog.loader import load_texts
-    from airflow_provider_runtime.core.planning.snapshot.builder import build_snapshot
-    from spark_jobs.run_project import run_snapshot
 
-    computed = {name: text.replace("KEY", key) for name, text in ENGINE[kind].items()}
     assignments = [f'          - {{column: {name}, expression: "{text}"}}' for name, text in computed.items()]
-    names = ["id", "unit", "hot", "booked", "amount", "weight", *PAYLOAD, *computed]
     text = CATALOG.format(
         folder=folder,
         payload="\n".join(f"      - {{name: {name}, type: string}}" for name in PAYLOAD),
         assignments="\n".join(assignments),
-        columns=", ".join(names),
+        columns=", ".join(columns),
     )
-    loaded = load_texts({"catalog.yaml": text}, folder)
+    return load_texts({"catalog.yaml": text}, folder)
+
+
+def make_engine(folder: Path, kind: str, key: str) -> Callable[[SparkSession], None]:
+    """Return what runs the project once."""
+    from airflow_provider_runtime.core.planning.snapshot.builder import build_snapshot
+    from spark_jobs.run_project import run_snapshot
+
+    computed = {name: text.replace("KEY", key) for name, text in FUNCTIONS[kind].items()}
+    names = ["id", "unit", "hot", "booked", "amount", "weight", *PAYLOAD, *computed]
+    loaded = load_project(folder, computed, names)
 
     def run(spark: SparkSession) -> None:
         snapshot = build_snapshot(loaded, "groups", "2026-01")
@@ -173,7 +181,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=lambda text: int(float(text)), default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", nargs="+", choices=list(ENGINE), default=list(ENGINE))
+    parser.add_argument("--only", nargs="+", choices=list(FUNCTIONS), default=list(FUNCTIONS))
     options = parser.parse_args()
     from airflow_provider_runtime.cli.local_spark import start_spark
 

@@ -17,6 +17,7 @@ from airflow_provider_runtime.cli.main import command as root_command
 from airflow_provider_runtime.core.errors import RuntimeProviderError
 from airflow_provider_runtime.operators.resolve import ResolveOperator
 from tests.airflow.tasks import FakeTask
+from tests.datasets import MONEY, define_dataset
 from tests.integration.postgres import PostgresServer
 from tests.integration.tables.kit import TableKit, lines
 
@@ -30,15 +31,6 @@ resolver:
 ---
 datasource: {id: out, type: parquet, path_prefix: ../out}
 ---
-dataset:
-  id: ledger
-  name: Ledger
-  version: 1
-  main_table:
-    name: ledger
-    temporal_mode: period
-    columns: [{name: account, type: string}, {name: amount, type: decimal, precision: 18, scale: 2}]
----
 project:
   id: close
   name: close
@@ -46,7 +38,6 @@ project:
   input_dataset_id: ledger
   operations:
     - {seq: 10, name: write, type: output, arguments: {destination: {datasource_id: out, table: ledger}}}
----
 """
 DATASOURCES = {
     "postgres": "datasource: {id: books, type: jdbc, credential_ref: env://BOOKS, options: {url: 'URL'}}",
@@ -58,8 +49,12 @@ DATASOURCES = {
 
 def write_catalog(folder: Path, kind: str, table: str, url: str = "") -> None:
     (folder / "catalog").mkdir()
-    text = CATALOG.replace("TABLE", table) + DATASOURCES[kind].replace("URL", url)
-    (folder / "catalog" / "close.yaml").write_text(text)
+    documents = [
+        CATALOG.replace("TABLE", table),
+        DATASOURCES[kind].replace("URL", url),
+        define_dataset("ledger", account="string", amount=MONEY),
+    ]
+    (folder / "catalog" / "close.yaml").write_text("\n---\n".join(documents))
 
 
 def resolve(folder: Path, **task: Any) -> dict[str, Any]:

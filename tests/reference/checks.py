@@ -12,7 +12,7 @@ from tests.reference.engine import Record
 Condition = Callable[[Record], bool | None]
 Total = Callable[[Sequence[Record]], Decimal | None]
 ENOUGH = 400
-"""Digits for every number that occurs here."""
+"""Enough digits for every number that occurs here."""
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,25 @@ from tests.reference.group_drawing import GroupGenerator
 
 PERIOD = "2026-02"
 UNDETERMINED = "undetermined"
-"""What a project fails with whose rows depend on ids that only the engine knows."""
+"""The failure of a project whose rows depend on ids that only the engine knows."""
 ROW_ID = "019471a0-0000-7000-8000-{:012d}"
+MODES = ["period", "snapshot", "bitemporal"]
+LEDGER = {
+    "id": "string",
+    "region": "string",
+    "amount": "decimal(18,2)",
+    "qty": "integer",
+    "posted": "date",
+    "flag": "boolean",
+}
+TEAMS = {"code": "string", "label": "string", "weight": "integer"}
+RATES = {"code": "string", "rate": "decimal(18,6)", "target": "decimal(12,2)", "note": "string"}
+BUDGET = {"region": "string", "amount": "decimal(18,2)", "qty": "integer"}
+TEAM_LOOKUP: dict[str, object] = {
+    "alias": "team",
+    "target": {"type": "dataset", "id": "teams"},
+    "join_conditions": [{"source_column": "region", "target_column": "code"}],
+}
 
 
 @dataclass
@@ -94,59 +111,30 @@ class DataGenerator(GroupGenerator):
 
     def _make_tables(self) -> None:
         choose = self.random.choice
-        modes = ["period", "snapshot", "bitemporal"]
+        self._make_ledger()
+        teams = [{"code": code, "label": choose(TEXTS), "weight": self._integer()} for code in ["EMEA", "APAC", "it's"]]
+        self._add_table("teams", TEAMS, "snapshot", teams)
+        duplicated = self.random.random() < 0.25
+        keys = [*CODES[:4], *(["A"] if duplicated else [])]
+        for name, mode in (("rates", "bitemporal"), ("targets", "period"), ("codes", choose(MODES))):
+            rates = [
+                {"code": key, "rate": self._decimal(6), "target": self._decimal(2), "note": choose([*TEXTS, None])}
+                for key in keys
+            ]
+            self._add_table(name, RATES, mode, rates, spread=True)
+        mode = choose(MODES)
+        budget = [self._ledger_row(number, tuple(BUDGET)) for number in range(self.random.randint(0, 8))]
+        self._add_table("budget", BUDGET, mode, budget)
+
+    def _make_ledger(self) -> None:
         rows = [self._ledger_row(number) for number in range(self.random.randint(0, 18))]
         self.has_ids = self.random.random() < 0.6
         if self.has_ids:
             self.random.shuffle(rows)
             rows = [row | {"_row_id": ROW_ID.format(number)} for number, row in enumerate(rows)]
             self.random.shuffle(rows)
-        lookups = [
-            {
-                "alias": "team",
-                "target": {"type": "dataset", "id": "teams"},
-                "join_conditions": [{"source_column": "region", "target_column": "code"}],
-            }
-        ]
-        self._add_table(
-            "ledger",
-            {
-                "id": "string",
-                "region": "string",
-                "amount": "decimal(18,2)",
-                "qty": "integer",
-                "posted": "date",
-                "flag": "boolean",
-            },
-            choose(["period", "period", "snapshot", "bitemporal"]),
-            rows,
-            lookups,
-        )
-        self._add_table(
-            "teams",
-            {"code": "string", "label": "string", "weight": "integer"},
-            "snapshot",
-            [{"code": code, "label": choose(TEXTS), "weight": self._integer()} for code in ["EMEA", "APAC", "it's"]],
-        )
-        duplicated = self.random.random() < 0.25
-        keys = [*CODES[:4], *(["A"] if duplicated else [])]
-        for name, mode in (("rates", "bitemporal"), ("targets", "period"), ("codes", choose(modes))):
-            self._add_table(
-                name,
-                {"code": "string", "rate": "decimal(18,6)", "target": "decimal(12,2)", "note": "string"},
-                mode,
-                [
-                    {"code": key, "rate": self._decimal(6), "target": self._decimal(2), "note": choose([*TEXTS, None])}
-                    for key in keys
-                ],
-                spread=True,
-            )
-        self._add_table(
-            "budget",
-            {"region": "string", "amount": "decimal(18,2)", "qty": "integer"},
-            choose(modes),
-            [self._ledger_row(number, ("region", "amount", "qty")) for number in range(self.random.randint(0, 8))],
-        )
+        mode = self.random.choice(["period", "period", "snapshot", "bitemporal"])
+        self._add_table("ledger", LEDGER, mode, rows, [TEAM_LOOKUP])
 
     def _add_table(
         self,

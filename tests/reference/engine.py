@@ -73,7 +73,7 @@ class Join:
     as_of: Expr | None = None
 
     def widen(self, environment: Environment, run: Run) -> list[Environment]:
-        """Return the row with each match, or with what stands for none."""
+        """Return the row with each match, or with the defaults of none."""
         rows = self.table.read(run) if self.as_of is None else self.table.read_on(self.as_of.evaluate(environment))
         matches = [
             environment | {(self.alias, name): row.get(name) for name in self.table.columns} | {(self.alias, ""): True}
@@ -144,7 +144,7 @@ class Working:
             return None
         if len(environments) > 1:
             if any(join.required for join in joins):
-                # Which of two mistakes is told is not fixed.
+                # Which of two mistakes is reported is not fixed.
                 raise Undetermined
             raise ManyMatches
         if any(join.finds_nothing(touching[0]) for join in joins):
@@ -263,7 +263,7 @@ class Working:
 
 
 def drop_repeated(rows: Sequence[Record], columns: Sequence[str]) -> list[Record]:
-    """Return of rows that are equal, but for system columns, the one with the smallest id."""
+    """Return, of rows that are equal but for system columns, the one with the smallest id."""
     groups: dict[tuple[object, ...], list[Record]] = {}
     for row in rows:
         groups.setdefault(tuple(row[name] for name in columns if not name.startswith("_")), []).append(row)

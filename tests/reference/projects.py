@@ -301,7 +301,7 @@ class Generator(DataGenerator):
         if distinct or self.random.random() < 0.5:
             columns = self.random.sample(everything, self.random.randint(2, len(everything)))
         if distinct and columns is not None:
-            # Rows whose ids are not known are told apart by their own columns alone.
+            # Rows whose ids are not known are distinguished by their own columns alone.
             few = ["region", "flag", "posted"]
             columns = self.random.sample(few, self.random.randint(1, 3)) + (
                 ["amount", "_labels", "_row_id"] if "_row_id" in system else []

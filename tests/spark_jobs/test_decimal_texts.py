@@ -35,14 +35,14 @@ NUMBERS = st.builds(
 
 @pytest.fixture(scope="module")
 def without_errors() -> object:
-    """Let what is refused be NULL, so that one query says it of many texts."""
+    """Make NULL of what is refused, so that one query checks many texts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(columns, "raise_sql", lambda *_, **__: "NULL")
         yield
 
 
 def fit(text: str, precision: int, scale: int) -> D | None:
-    """Return what a text is as a decimal of a type, None if it is none of its values."""
+    """Return what a text is as a decimal of a type, None if it is not one of its values."""
     scaled = Fraction(D(text)) * 10**scale
     if scaled.denominator != 1 or abs(scaled) >= 10**precision:
         return None
@@ -90,7 +90,7 @@ def test_exponents_are_read_at_the_ends_of_every_type(spark: SparkSession) -> No
 
 
 @pytest.mark.usefixtures("without_errors")
-def test_texts_that_are_no_numbers_are_refused_with_and_without_exponents(spark: SparkSession) -> None:
+def test_texts_that_are_not_numbers_are_refused_with_and_without_exponents(spark: SparkSession) -> None:
     texts = [
         "e5",
         ".e5",

@@ -124,7 +124,7 @@ def test_greatest_text_is_found_by_code_points(spark):
     assert [row.x for row in frame.selectExpr(f"{sql} x").collect()] == [max(pair) for pair in pairs]
 
 
-def test_moments_are_those_of_the_run(spark):
+def test_now_and_today_are_those_of_the_run(spark):
     texts = [
         "NOW()",
         "TODAY()",

@@ -97,7 +97,7 @@ def test_timestamp_as_text_has_a_fraction_only_when_there_is_one(spark):
     assert found[:2] == ["2026-02-01T03:04:05Z", "2026-02-01T03:04:05.5Z"]
 
 
-def test_case_may_stand_around_aggregates(spark):
+def test_case_may_contain_aggregates(spark):
     text = 'CASE SUM(count) WHEN 4 THEN COUNT(*) ELSE COUNT_DISTINCT(code || "") END'
     checked = check_expression(text, SCOPE, aggregate=True).expression
     frame = spark.createDataFrame([(3, "a"), (1, "a")], "count bigint, code string").alias("@w")

@@ -85,7 +85,7 @@ def test_no_pair_of_rows_is_tried_where_an_equality_is_in_every_branch(spark: Sp
 
 
 def test_match_by_two_branches_of_one_row_counts_once(spark: SparkSession) -> None:
-    """The same row of the dimension in both columns is one match, and is told with its name."""
+    """The same row of the dimension in both columns is one match, and is reported with its name."""
     found = run(spark, plan_one_join("a = x.p OR a = x.q", [("1", None)], [("1", "1", "one")]).output("a", "found"))
     assert found.rows(20) == [(1, "one")]
 
@@ -133,7 +133,7 @@ def test_ways_find_each_match_of_the_condition_once(spark: SparkSession, conditi
     assert [text for text, is_right in zip(conditions, result, strict=True) if not is_right] == []
 
 
-def test_plain_join_tells_no_match_one_and_several_apart(spark: SparkSession) -> None:
+def test_plain_join_distinguishes_no_match_one_and_several(spark: SparkSession) -> None:
     """Over all small values, NULL included, what hash joins find is what trying all pairs finds."""
     spark.sql(GRID).selectExpr("a AS p", "b AS q", "'n' AS name").createOrReplaceTempView("grid_of_pairs")
     rows = spark.sql(GRID)

@@ -1,4 +1,4 @@
-"""A JDBC driver whose class is nowhere, asked of the real JVM."""
+"""A JDBC driver whose class is missing, asked of the real JVM."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.mark.parametrize(("url", "words"), [("jdbc:mysql://h/d", "com.mysql.cj.jdbc.Driver"), ("jdbc:zz://h", "URL")])
-def test_database_whose_driver_is_missing_is_told_so(spark: SparkSession, url: str, words: str) -> None:
+def test_database_whose_driver_is_missing_is_reported(spark: SparkSession, url: str, words: str) -> None:
     with pytest.raises(MissingDriverError, match=words):
         connect_database(spark, url, {}, Credentials())

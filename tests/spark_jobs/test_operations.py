@@ -89,7 +89,7 @@ def test_join_with_a_second_match_names_alias_and_key(spark: SparkSession) -> No
     assert caught.value.exit_code == 11
 
 
-def test_join_with_a_second_match_for_an_untouched_row_is_no_error(spark: SparkSession) -> None:
+def test_join_with_a_second_match_for_an_untouched_row_is_not_an_error(spark: SparkSession) -> None:
     plan = start(TX, ROWS)
     plan.tables["fx"] = table(RATES, memory(["code", "rate"], ("EUR", "2"), ("GBP", "2"), ("GBP", "3")))
     joins = [join("fx", "fx", ["rate"], ("currency", "code"))]

@@ -156,7 +156,7 @@ def test_last_output_is_written_first_when_others_read_the_same_rows(spark: Spar
     assert [(item.rows_affected, item.rows_after) for item in report.operations] == [
         (1000, 1000), (10, 990), (990, 990), (7, 997), (997, 997),
     ]  # fmt: skip
-    # The last output's action reads first, and so it computes what stands before the aggregate.
+    # The last output's action reads first, and so it computes what comes before the aggregate.
     assert [item.computed_with for item in report.operations] == [50, 50, 30, 50, 50]
     assert report.operations[0].seconds < report.operations[4].seconds
     written = spark.read.parquet(str(data / "out" / "50"))

@@ -283,7 +283,7 @@ def test_retired_files_are_hidden_from_globs_and_swept_when_old(
     assert [path for path in retired.rglob("*") if path.is_file()] == []
 
 
-def test_unwritable_destination_is_told_as_output_003(
+def test_unwritable_destination_is_reported_as_output_003(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("in the way")
@@ -313,7 +313,7 @@ def test_rehearsal_leaves_nothing_in_the_table(spark: SparkSession, tmp_path: Pa
     assert os.listdir(tmp_path / "two") == ["period=2026-01"]
 
 
-def test_staging_folder_that_becomes_unwritable_is_told_as_output_003(spark: SparkSession, table: Path) -> None:
+def test_staging_folder_that_becomes_unwritable_is_reported_as_output_003(spark: SparkSession, table: Path) -> None:
     output = make_output(table)
     publication = Publication(spark, make_snapshot([output]), 1)
     publication.begin()

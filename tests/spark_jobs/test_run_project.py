@@ -78,7 +78,7 @@ def test_run_snapshot_publishes_and_reports(spark: SparkSession, tmp_path: Path)
     assert lines[-1] == "published 2 rows to lake/fx"
 
 
-def test_report_tells_what_was_read_and_in_what_it_differs_from_earlier(spark: SparkSession, tmp_path: Path) -> None:
+def test_report_says_what_was_read_and_how_it_differs_from_before(spark: SparkSession, tmp_path: Path) -> None:
     source = tmp_path / "in"
     source.mkdir()
     (source / "a.csv").write_text("id,name\n1,a\n", encoding="utf-8")

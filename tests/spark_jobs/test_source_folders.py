@@ -1,4 +1,4 @@
-"""Folders whose names say something: columns, periods, characters of patterns."""
+"""Folders whose names hold columns, periods, or characters of globs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.spark_jobs.test_sources import write
 
 
 @pytest.mark.parametrize("name", ["run[1]", "run{1,2}", "run*", "run?", "run 1"])
-def test_folder_with_characters_of_patterns_means_itself(spark: SparkSession, tmp_path: Path, name: str) -> None:
+def test_folder_with_glob_characters_means_itself(spark: SparkSession, tmp_path: Path, name: str) -> None:
     for folder, value in (("run1", "neighbour"), ("runs", "neighbour"), (name, "own")):
         spark.range(1).selectExpr(f"'{value}' id").coalesce(1).write.parquet(f"{tmp_path}/{folder}/data")
         write(tmp_path / folder / "csv" / "t.csv", f"id\n{value}\n")
@@ -68,7 +68,7 @@ def test_column_that_is_in_the_files_and_names_their_folders(spark: SparkSession
     assert (problem.code, problem.column) == ("DATA_002", "id")
     assert "is in the files, and in the names of their folders" in problem.message
     assert problem.hint == "write the files without the column, or give the folders another name"
-    # Who does not ask for the column does not care, and one folder read by itself names nothing.
+    # A dataset without the column is not affected, nor is a folder that is read by itself.
     assert run(spark, start([("v", "string")], files(tmp_path, kind)).output("v")).rows(10) == [("1",), ("2",)]
     if kind != "csv":
         assert run(spark, start(declared, files(tmp_path / "id=Y Y%2F", kind)).output("id")).rows(10) == [("A",)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.contract.sql import quote_text
 from spark_jobs.errors import JobError
+from spark_jobs.rows.row_ids import build_row_id, make_prefix
 from spark_jobs.sources import numbering
 from tests.spark_jobs.plan_builders import files, memory, run, start
 from tests.spark_jobs.test_sources import read_ids, write
@@ -76,16 +78,37 @@ def test_kept_row_ids_stay_in_lower_case_and_nulls_are_made(spark: SparkSession)
     assert uuid.UUID(made[1]).version == 7
 
 
-def test_kept_row_ids_that_repeat_in_whatever_case_are_an_error(spark: SparkSession) -> None:
+def test_kept_row_ids_that_repeat_in_any_case_are_an_error(spark: SparkSession) -> None:
     rows = memory(["id", "_row_id"], ("a", KEPT), ("b", KEPT.upper()))
     with pytest.raises(JobError, match=rf"DATA_003.*{KEPT}"):
         run(spark, start([("id", "string")], rows).output("id"))
 
 
+@pytest.mark.parametrize("is_small", [True, False])
+def test_kept_row_ids_need_no_position_where_only_groups_are_written(
+    spark: SparkSession, tmp_path: Path, is_small: bool
+) -> None:
+    columns = ["id", "_row_id"]
+    rows = [("a", KEPT), ("a", KEPT.replace("91", "92")), ("b", None)]
+    spark.createDataFrame(rows, "id string, _row_id string").write.parquet(str(tmp_path / "in"))
+    source = memory(columns, *rows) if is_small else files(tmp_path / "in")
+    plan = start([("id", "string")], source).aggregate(["id"], ("n", "bigint", "count(1)"))
+    groups = {"where": "`@w`.`_operation_seq` = 10", "origins": [10], "picks_by_origin": True}
+    result = run(spark, plan.output("id", "n", **groups))
+    assert result.rows(20) == [("a", 2), ("b", 1)]
+    assert result.report.rows_in == 3
+
+
+def test_row_without_a_position_gets_no_id(spark: SparkSession) -> None:
+    made = build_row_id(make_prefix(datetime(2026, 2, 1, tzinfo=UTC), 0), "position")
+    rows = spark.range(4).selectExpr("IF(id < 2, id, NULL) AS position").selectExpr(f"{made} AS id").collect()
+    assert [row.id is None for row in rows] == [False, False, True, True]
+
+
 @pytest.mark.parametrize(
     "wrong", ["r-1", "", KEPT.replace("-739b", "-439b"), KEPT.replace("-aea5", "-7ea5"), KEPT + "0"]
 )
-def test_kept_row_ids_that_are_no_uuid_of_version_7_are_an_error(spark: SparkSession, wrong: str) -> None:
+def test_kept_row_ids_that_are_not_uuids_of_version_7_are_an_error(spark: SparkSession, wrong: str) -> None:
     plan = start([("id", "string")], memory(["id", "_row_id"], ("a", wrong))).output("id", "_row_id")
     with pytest.raises(JobError, match=r"DATA_003.*column '_row_id'.*is not a UUID of version 7"):
         run(spark, plan)

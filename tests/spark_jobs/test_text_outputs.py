@@ -57,7 +57,7 @@ def test_csv_is_read_back_exactly_by_others(spark: SparkSession, tmp_path: Path)
     file = write(spark, tmp_path / "out", "csv")
     with file.open(encoding="utf-8", newline="") as stream:
         found = {row["id"]: row for row in csv.DictReader(stream, strict=True)}
-    # Python's reader, like pandas', does not tell nothing from the empty text.
+    # Python's reader, like that of pandas, does not distinguish NULL from the empty text.
     assert {name: row["note"] for name, row in found.items()} == {name: text or "" for name, text in TEXTS.items()}
     assert {(row["amount"], row["ok"]) for row in found.values()} == {("-0.10", "")}
     frame = pd.read_csv(file, dtype=str, keep_default_na=False)
@@ -68,7 +68,7 @@ def test_csv_is_read_back_exactly_by_others(spark: SparkSession, tmp_path: Path)
     assert dict(duckdb.sql(query).fetchall()) == TEXTS
 
 
-def test_csv_tells_nothing_from_the_empty_text(spark: SparkSession, tmp_path: Path) -> None:
+def test_csv_distinguishes_null_from_the_empty_text(spark: SparkSession, tmp_path: Path) -> None:
     lines = write(spark, tmp_path / "out", "csv").read_text("utf-8").splitlines()
     assert lines[0] == "id,note,amount,ok"
     assert "null,,-0.10," in lines

@@ -71,7 +71,9 @@ WRONG_VALUES = [
 
 
 @pytest.mark.parametrize("source", ["csv", "json", "memory"])
-def test_every_kind_of_wrong_value_is_told_alike(spark: SparkSession, tmp_path: Path, source: str) -> None:
+def test_every_kind_of_wrong_value_is_reported_in_the_same_way(
+    spark: SparkSession, tmp_path: Path, source: str
+) -> None:
     for index, (kind, value) in enumerate(WRONG_VALUES):
         path = tmp_path / f"{index}.{source}"
         if source == "memory":
@@ -102,7 +104,7 @@ def test_quoted_empty_text_is_a_null_where_none_may_be(spark: SparkSession, tmp_
 
 
 @pytest.mark.parametrize("format_", ["parquet", "orc"])
-def test_number_that_is_no_integer_of_64_bits(spark: SparkSession, tmp_path: Path, format_: str) -> None:
+def test_number_beyond_64_bits_is_an_error(spark: SparkSession, tmp_path: Path, format_: str) -> None:
     spark.sql("SELECT CAST(18446744073709551615 AS decimal(20,0)) AS n").write.format(format_).save(str(tmp_path / "p"))
     problem = find_problem(spark, read([("n", "bigint")], files(tmp_path / "p", format_)))
     assert (problem.code, problem.column) == ("DATA_003", "n")
@@ -277,7 +279,7 @@ def test_parquet_file_in_which_a_bit_has_turned(
         path.write_bytes(content)
         problem = find_problem(spark, read(wanted, told))
         with pytest.raises(Py4JJavaError, match="FAILED_READ_FILE"):
-            # What a run puts at rest for itself is looked at in the same way.
+            # What a run materialises for itself is looked at in the same way.
             Staging(spark, MemorySinks(), is_small=False)._read(str(tmp_path / "p"), [Column("n", "bigint")]).collect()
     finally:
         spark.conf.unset("spark.sql.parquet.enableVectorizedReader")
@@ -325,7 +327,7 @@ def test_damage_of_an_appended_table_is_an_append_error(spark: SparkSession, tmp
         run(spark, plan.append("b", ("id", "string", "`@w`.`id`")).output("id"))
 
 
-def test_state_of_sql_tells_nobody_anything() -> None:
+def test_sql_state_is_not_shown() -> None:
     failure = find_read_failure("[MALFORMED_CSV_RECORD] Malformed CSV record: a,1,2 SQLSTATE: KD000\nat Scan")
     assert failure is not None
     assert failure.reason == "malformed record: a,1,2"
@@ -348,7 +350,7 @@ def test_file_that_may_not_be_read_is_not_taken_for_gone() -> None:
         "[FAILED_READ_FILE.CANNOT_READ_FILE_FOOTER] Could not read footer\nCaused by: AccessDenied",
     ],
 )
-def test_store_that_cannot_be_reached_is_no_error_of_the_data(text: str) -> None:
+def test_store_that_cannot_be_reached_is_not_an_error_of_the_data(text: str) -> None:
     assert find_read_failure(text) is None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from spark_jobs.rows.executor import execute, refuse_credentials
 from spark_jobs.rows.replay import Replay
 from spark_jobs.sinks.memory import MemorySinks
 from spark_jobs.why import replay_rows
+from tests.datasets import MONEY, define_dataset
 
 pytestmark = pytest.mark.spark
 CATALOG = """
@@ -26,18 +26,6 @@ resolver:
   version: 1
   is_default: true
   rules: [{name: all, data_level: any, strategy: {type: path, datasource_id: lake, path: "{{table_name}}"}}]
----
-dataset:
-  id: ledger
-  name: Ledger
-  version: 1
-  main_table:
-    name: ledger
-    temporal_mode: period
-    columns:
-      - {name: journal, type: string}
-      - {name: currency, type: string}
-      - {name: amount, type: decimal, precision: 18, scale: 2}
 ---
 project:
   id: close
@@ -64,7 +52,8 @@ def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     rows = spark.sql(f"SELECT * FROM VALUES {values} AS t(journal, currency, amount, _period)")
     rows.withColumn("amount", rows.amount.cast("decimal(18,2)")).write.parquet(f"{folder}/data/ledger")
     (folder / "catalog").mkdir()
-    Path(folder / "catalog" / "close.yaml").write_text(CATALOG)
+    ledger = define_dataset("ledger", journal="string", currency="string", amount=MONEY)
+    (folder / "catalog" / "close.yaml").write_text(f"{CATALOG}---{ledger}")
     snapshot = build_snapshot(load_catalog(folder / "catalog"), "close", "2026-01")
     sinks = MemorySinks()
     execute(spark, snapshot, sinks)
@@ -72,7 +61,7 @@ def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[
 
 
 def explain(spark: SparkSession, run: tuple[Snapshot, MemorySinks], question: Question) -> tuple[int, list[str]]:
-    """Return how many rows are told, and Spark's plans of what was read for them."""
+    """Return how many rows were explained, and Spark's plans of what was read for them."""
     snapshot, sinks = run
     status: Any = spark._jsparkSession.sharedState().statusStore()  # type: ignore[attr-defined]
     before = {execution.executionId() for execution in read_executions(status)}

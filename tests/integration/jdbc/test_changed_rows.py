@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.contract.tables import Column
 from spark_jobs.errors import JobError
 from tests.integration.jdbc.conftest import Warehouse
-from tests.integration.jdbc.table_outputs import list_stage_tables, make_table_output, read_table
+from tests.integration.jdbc.warehouse_tables import list_stage_tables, make_table_output, read_table
 from tests.spark_jobs.publishing import make_rows, make_snapshot, publish
 
 pytestmark = [pytest.mark.spark, pytest.mark.integration]

@@ -14,7 +14,7 @@ from spark_jobs.contract.checks import Check, CheckedValue, CheckResult
 from spark_jobs.contract.operations import OutputOperation
 from spark_jobs.sinks.publish import Publication
 from tests.integration.jdbc.conftest import Warehouse
-from tests.integration.jdbc.table_outputs import list_stage_tables, make_table_output, read_table
+from tests.integration.jdbc.warehouse_tables import list_stage_tables, make_table_output, read_table
 from tests.spark_jobs.publishing import make_rows, make_snapshot, stage
 
 pytestmark = [pytest.mark.spark, pytest.mark.integration]

@@ -14,7 +14,7 @@ from spark_jobs.contract.operations import Destination
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.publish import Publication
 from tests.integration.jdbc.conftest import Warehouse
-from tests.integration.jdbc.table_outputs import list_stage_tables, make_table_output, read_table
+from tests.integration.jdbc.warehouse_tables import list_stage_tables, make_table_output, read_table
 from tests.spark_jobs.publishing import make_rows, make_snapshot, publish, stage
 
 pytestmark = [pytest.mark.spark, pytest.mark.integration]
@@ -39,7 +39,7 @@ def test_period_that_was_locked_is_not_replaced(spark: SparkSession, warehouse: 
     assert read_table(warehouse) == ["f", "old"]
 
 
-def test_period_that_lies_in_a_locked_one_is_not_replaced(spark: SparkSession, warehouse: Warehouse) -> None:
+def test_period_that_is_part_of_a_locked_one_is_not_replaced(spark: SparkSession, warehouse: Warehouse) -> None:
     output = make_table_output(warehouse)
     publish(spark, make_snapshot([output]), 1, [make_rows(spark, ["old"])])
     assert lock(output.destination, "2026-Q1")
@@ -73,7 +73,7 @@ def test_table_in_a_schema_is_marked_there(spark: SparkSession, warehouse: Wareh
         publish(spark, make_snapshot([output], sha256="b" * 64), 2, [make_rows(spark, ["new"])])
 
 
-def test_place_that_cannot_be_marked_is_told(warehouse: Warehouse) -> None:
+def test_place_that_cannot_be_marked_is_reported(warehouse: Warehouse) -> None:
     destination = make_table_output(warehouse).destination
     assert not lock(destination)
     for url in ("jdbc:postgresql://127.0.0.1:1/x", "jdbc:sqlserver://127.0.0.1", "jdbc:postgresql:"):

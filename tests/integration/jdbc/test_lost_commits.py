@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.contract.operations import OutputOperation
 from spark_jobs.errors import JobError
 from tests.integration.jdbc.conftest import Warehouse
-from tests.integration.jdbc.table_outputs import list_stage_tables, make_table_output, read_table
+from tests.integration.jdbc.warehouse_tables import list_stage_tables, make_table_output, read_table
 from tests.integration.lossy_proxy import LossyProxy, start_lossy_proxy
 from tests.integration.postgres import PostgresServer
 from tests.spark_jobs.publishing import make_rows, make_snapshot, publish
@@ -37,7 +37,7 @@ def make_output_through(proxy: LossyProxy, warehouse: Warehouse) -> OutputOperat
 
 
 def describe_rows(warehouse: Warehouse) -> list[tuple[str, ...]]:
-    """Where each row lies and which transaction wrote it: it changes when a row is written again."""
+    """The place of each row and the transaction that wrote it, which change when a row is written again."""
     return warehouse.query("SELECT ctid::text, xmin::text, name FROM fx ORDER BY name")
 
 

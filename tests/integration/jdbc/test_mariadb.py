@@ -1,60 +1,30 @@
-"""MariaDB, which Spark does not know as a kind of its own: what is read, written, refused and taken back."""
+"""MariaDB, which Spark does not know as a kind of its own: what is read, written, refused and rolled back."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.contract.operations import Destination, OutputOperation
-from spark_jobs.credentials import read_credentials
+from spark_jobs.credentials import read_credentials, read_options
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.attempts import Attempt
 from spark_jobs.sinks.jdbc_target import JdbcTarget
 from spark_jobs.spark.databases import DatabaseError
+from tests.integration.jdbc.warehouse_tables import COLUMNS, locate, make_table_output
 from tests.integration.mariadb import MariaDb, MariaDbServer
-from tests.spark_jobs.plan_builders import Columns, run, start
-from tests.spark_jobs.publishing import make_output, make_rows, make_snapshot, publish
+from tests.spark_jobs.plan_builders import run, start
+from tests.spark_jobs.publishing import make_rows, make_snapshot, publish
 
 pytestmark = [pytest.mark.spark, pytest.mark.integration]
 
 TABLE = "CREATE TABLE fx (id bigint, name varchar(100), amount decimal(20,6), _period varchar(20))"
 ODD = "Zürich 'q' \"d\" `b` \\ 漢字 \U0001f600"
-COLUMNS: Columns = [
-    ("id", "bigint"),
-    ("order", "bigint"),
-    ("amount", "decimal(38,18)"),
-    ("cents", "decimal(18,2)"),
-    ("day", "date"),
-    ("at", "timestamp"),
-    ("local", "timestamp"),
-    ("note", "string"),
-    ("ok", "boolean"),
-    ("large", "decimal(20,0)"),
-]
 
 
 @pytest.fixture
 def mariadb(mariadb_server: MariaDbServer, monkeypatch: pytest.MonkeyPatch) -> MariaDb:
     monkeypatch.setenv("WAREHOUSE", '{"user": "writer", "password": "canary-4711"}')
     return mariadb_server.make_database("CHARACTER SET utf8mb4")
-
-
-def locate(mariadb: MariaDb, name: str = "tx") -> dict[str, Any]:
-    options = {"url": mariadb.jdbc_url}
-    return {"kind": "jdbc", "format": "jdbc", "table": name, "options": options, "credential_ref": "env://WAREHOUSE"}
-
-
-def give_credentials(reference: str) -> dict[str, str]:
-    assert reference == "env://WAREHOUSE"
-    return {"user": "writer", "password": "canary-4711"}
-
-
-def make_table_output(mariadb: MariaDb, table: str = "fx", **changes: Any) -> OutputOperation:
-    options = {"url": mariadb.jdbc_url}
-    place = Destination("jdbc", "jdbc", f"dwh/{table}", table=table, options=options, credential_ref="env://WAREHOUSE")
-    return make_output(destination=place, **changes)
 
 
 def read_names(mariadb: MariaDb, table: str = "fx") -> list[tuple[str, ...]]:
@@ -69,6 +39,7 @@ def list_stage_tables(mariadb: MariaDb) -> list[tuple[str, ...]]:
 def test_values_are_read_exactly_whatever_the_zone_of_the_server(
     spark: SparkSession, mariadb: MariaDb, zone: str
 ) -> None:
+    columns = [*COLUMNS, ("large", "decimal(20,0)")]
     text = ODD.replace("\\", "\\\\").replace("'", "''")
     mariadb.execute(
         f"""SET GLOBAL time_zone = '{zone}';
@@ -78,8 +49,8 @@ def test_values_are_read_exactly_whatever_the_zone_of_the_server(
             '2026-01-31 23:59:59.999999', '2026-01-31 23:59:59.999999', '{text}', TRUE, 18446744073709551615, '10:00'),
             (2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)"""
     )
-    plan = start(COLUMNS, locate(mariadb)).output(*(name for name, _ in COLUMNS))
-    first, second = run(spark, plan, credentials=give_credentials).rows(10)
+    plan = start(columns, locate(mariadb)).output(*(name for name, _ in columns))
+    first, second = run(spark, plan, credentials=read_options).rows(10)
     mariadb.execute("SET GLOBAL time_zone = 'SYSTEM'")
     assert [str(value) for value in first] == [
         "1", "-7", "-12345678901234567890.123456789012345678", "1.10", "2026-01-31",
@@ -109,7 +80,7 @@ def test_table_of_another_database_is_replaced_there(spark: SparkSession, mariad
     assert list_stage_tables(other) == mariadb.query("SHOW TABLES") == []
 
 
-def test_projects_that_differ_in_case_are_two(spark: SparkSession, mariadb: MariaDb) -> None:
+def test_projects_that_differ_only_in_case_are_different(spark: SparkSession, mariadb: MariaDb) -> None:
     output = make_table_output(mariadb)
     publish(spark, make_snapshot([output]), 1, [make_rows(spark, ["old"])])
     mariadb.execute("UPDATE runtime_publish_ledger SET project = UPPER(project) WHERE project <> '*'")

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.publish import Publication
 from tests.integration.jdbc.conftest import Warehouse
-from tests.integration.jdbc.table_outputs import list_stage_tables, make_table_output, read_table
+from tests.integration.jdbc.warehouse_tables import list_stage_tables, make_table_output, read_table
 from tests.spark_jobs.publishing import (
     COLUMNS,
     make_rows,
@@ -143,7 +143,7 @@ def test_registered_output_over_jdbc_is_kept_as_parquet_too(
     assert read_names(spark, report.slice.uri) == read_table(warehouse) == ["a", "b"]
 
 
-def test_database_that_is_down_is_told_without_the_password(
+def test_database_that_is_down_is_reported_without_the_password(
     spark: SparkSession, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     output = make_table_output(warehouse)

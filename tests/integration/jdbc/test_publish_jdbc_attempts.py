@@ -13,7 +13,7 @@ from spark_jobs.errors import JobError
 from spark_jobs.sinks.publish import Publication
 from spark_jobs.spark.databases import Database, DatabaseError
 from tests.integration.jdbc.conftest import Warehouse
-from tests.integration.jdbc.table_outputs import list_stage_tables, make_table_output, read_table
+from tests.integration.jdbc.warehouse_tables import list_stage_tables, make_table_output, read_table
 from tests.spark_jobs.publishing import (
     make_rows,
     make_snapshot,
@@ -106,7 +106,7 @@ def test_stopped_claim_leaves_the_stage_table_of_a_newer_attempt(
 def test_rows_of_the_ledger_are_committed_before_they_are_locked(
     spark: SparkSession, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """MySQL and SQL Server lock the gap of a missing row, where a second connection would wait for ever."""
+    """MySQL and SQL Server lock the gap of a missing row, where a second connection would wait forever."""
     query = Database.query
     seen = []
 
@@ -121,7 +121,7 @@ def test_rows_of_the_ledger_are_committed_before_they_are_locked(
     assert seen == [[("*", "*", 0), ("fx-id", "2026-01", 0)]]
 
 
-def test_ledger_that_lost_its_rows_is_told(spark: SparkSession, warehouse: Warehouse) -> None:
+def test_ledger_that_lost_its_rows_is_reported(spark: SparkSession, warehouse: Warehouse) -> None:
     snapshot = make_snapshot([make_table_output(warehouse)])
     publication = Publication(spark, snapshot, 1)
     publication.begin()

@@ -13,7 +13,7 @@ from spark_jobs.contract.tables import Column
 from spark_jobs.errors import JobError
 from spark_jobs.spark.session import configure_session
 from tests.integration.jdbc.conftest import Warehouse
-from tests.integration.jdbc.table_outputs import make_table_output, read_table
+from tests.integration.jdbc.warehouse_tables import make_table_output, read_table
 from tests.spark_jobs.publishing import (
     make_rows,
     make_snapshot,
@@ -59,7 +59,7 @@ def test_publish_makes_table_with_exact_types(spark: SparkSession, warehouse: Wa
     assert found == rows
 
 
-def test_text_that_the_database_cannot_hold_is_told_in_its_words(spark: SparkSession, warehouse: Warehouse) -> None:
+def test_text_that_the_database_cannot_hold_is_reported_in_its_words(spark: SparkSession, warehouse: Warehouse) -> None:
     snapshot = make_snapshot([make_table_output(warehouse)])
     publish(spark, snapshot, 1, [make_rows(spark, ["a"])])
     with pytest.raises(JobError, match=r"DATA_003.*does not take a value.*invalid byte sequence.*0x00") as refused:
@@ -153,7 +153,7 @@ def test_timestamp_is_written_in_utc_whatever_the_zone_of_the_driver(
     assert found.removesuffix("+00") == "2026-01-31 12:34:56.789012"
 
 
-def test_numbers_without_bounds_hold_any(spark: SparkSession, warehouse: Warehouse) -> None:
+def test_numeric_without_bounds_holds_any_number(spark: SparkSession, warehouse: Warehouse) -> None:
     warehouse.connection.execute("CREATE TABLE fx (id numeric, name text, amount numeric, _period text)")
     publish(spark, make_snapshot([make_table_output(warehouse)]), 1, [make_rows(spark, ["a", "b"])])
     assert warehouse.query("SELECT id, amount FROM fx ORDER BY id") == [(0, 0), (1, Decimal("1.5"))]

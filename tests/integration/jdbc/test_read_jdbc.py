@@ -1,11 +1,10 @@
-"""Tables of a PostgreSQL as sources: exact types, what the database is asked for, row ids, joins."""
+"""PostgreSQL tables as sources: exact types, what the database is asked for, row ids, joins."""
 
 from __future__ import annotations
 
 import time
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any
 
 import pytest
 from py4j.protocol import Py4JJavaError
@@ -15,42 +14,22 @@ from pyspark.sql import SparkSession
 from spark_jobs.contract.documents import read_document
 from spark_jobs.contract.report import OperationReport
 from spark_jobs.contract.tables import Column, Table
+from spark_jobs.credentials import read_options
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.publish import Publication
 from spark_jobs.sources import SourceContext, load_table
 from spark_jobs.sources.database_snapshots import DatabaseSnapshots
 from spark_jobs.spark.translation import translate
 from tests.integration.jdbc.conftest import Warehouse
-from tests.integration.jdbc.table_outputs import make_table_output
+from tests.integration.jdbc.warehouse_tables import COLUMNS, locate, make_table_output
 from tests.spark_jobs.plan_builders import Columns, join, memory, run, start, table
 from tests.spark_jobs.publishing import make_snapshot
 
 pytestmark = [pytest.mark.spark, pytest.mark.integration]
 
 EVERY_PLANE = "Zürich 'q' \"d\" \\ ; -- 漢字 \U0001f600 \u202e\n\t\x01 \ufffd \U0010ffff"
-COLUMNS: Columns = [
-    ("id", "bigint"),
-    ("small", "bigint"),
-    ("amount", "decimal(38,18)"),
-    ("cents", "decimal(18,2)"),
-    ("day", "date"),
-    ("at", "timestamp"),
-    ("local", "timestamp"),
-    ("note", "string"),
-    ("ok", "boolean"),
-]
-TABLE = """CREATE TABLE tx (id bigint, small smallint, amount numeric(38,18), cents numeric(10,2), day date,
+TABLE = """CREATE TABLE tx (id bigint, "order" smallint, amount numeric(38,18), cents numeric(10,2), day date,
     at timestamptz, local timestamp, note text, ok boolean, unused text, _period varchar(7))"""
-
-
-def locate(warehouse: Warehouse, name: str = "tx", **options: str) -> dict[str, Any]:
-    return {"kind": "jdbc", "format": "jdbc", "table": name, "options": {"url": warehouse.jdbc_url, **options},
-            "credential_ref": "env://WAREHOUSE"}  # fmt: skip
-
-
-def give_credentials(reference: str) -> dict[str, str]:
-    assert reference == "env://WAREHOUSE"
-    return {"user": "postgres", "password": "canary-4711"}
 
 
 @pytest.fixture
@@ -72,7 +51,7 @@ def tx(warehouse: Warehouse) -> Warehouse:
 def test_types_and_texts_are_exact(spark: SparkSession, tx: Warehouse) -> None:
     plan = start(COLUMNS, locate(tx), mode="period").output(*[name for name, _ in COLUMNS], "_period")
     at = datetime(2026, 1, 31, 23, 59, 59, 999999)
-    first, second = run(spark, plan, credentials=give_credentials).rows(10)
+    first, second = run(spark, plan, credentials=read_options).rows(10)
     assert {first, second} == {
         (2**63 - 1, -32768, Decimal("-12345678901234567890.123456789012345678"), Decimal("-0.01"), date(1582, 10, 15),
          at, at, EVERY_PLANE, True, "2026-01"),
@@ -83,7 +62,7 @@ def test_types_and_texts_are_exact(spark: SparkSession, tx: Warehouse) -> None:
 def test_database_is_asked_for_the_period_and_the_needed_columns(spark: SparkSession, tx: Warehouse) -> None:
     document = table([("id", "bigint"), ("note", "string")], locate(tx), mode="period")
     snapshots = DatabaseSnapshots(spark)
-    context = SourceContext(spark, "2026-01", date(2026, 1, 1), give_credentials, snapshots)
+    context = SourceContext(spark, "2026-01", date(2026, 1, 1), read_options, snapshots)
     frame = load_table(context, read_document(Table, document)).frame.where("id > 3").select("id")
     text = frame._jdf.queryExecution().executedPlan().toString()
     snapshots.close()
@@ -97,7 +76,7 @@ def test_row_ids_do_not_depend_on_how_the_table_is_read(spark: SparkSession, tx:
     for options in ({}, split):
         location = locate(tx, **options) | {"period": "2026-02"}
         plan = start([("id", "bigint")], location, mode="period").output("id", "_row_id")
-        found.append(run(spark, plan, credentials=give_credentials).rows(10))
+        found.append(run(spark, plan, credentials=read_options).rows(10))
     assert found[0] == found[1]
     assert len({row[1] for row in found[0]}) == 500
 
@@ -108,7 +87,7 @@ def test_join_to_a_table_is_a_hash_join(spark: SparkSession, warehouse: Warehous
     plan = start([("code", "string")], memory(["code"], ("EUR",), ("CHF",), ("USD",)))
     plan.tables["fx"] = table([("code", "string"), ("rate", "decimal(10,4)")], locate(warehouse, "fx"))
     plan.update(("rate", "decimal(10,4)", "`@@fx`.`rate`"), joins=[join("fx", "fx", ["rate"], ("code", "code"))])
-    rows = run(spark, plan.output("code", "rate"), credentials=give_credentials).rows(20)
+    rows = run(spark, plan.output("code", "rate"), credentials=read_options).rows(20)
     assert rows == [("CHF", Decimal("1.2000")), ("EUR", Decimal("1.1000")), ("USD", None)]
 
 
@@ -116,7 +95,7 @@ def test_schema_of_another_type_lists_the_columns(spark: SparkSession, warehouse
     warehouse.connection.execute("CREATE TABLE odd (amount text, share double precision)")
     plan = start([("amount", "decimal(18,2)"), ("share", "decimal(18,2)")], locate(warehouse, "odd"))
     with pytest.raises(JobError) as caught:
-        run(spark, plan.output("amount"), credentials=give_credentials)
+        run(spark, plan.output("amount"), credentials=read_options)
     assert [problem.code for problem in caught.value.problems] == ["DATA_002", "DATA_002"]
 
 
@@ -144,13 +123,13 @@ def test_number_is_read_exactly_or_refused(
     warehouse.connection.execute("INSERT INTO n VALUES (1, %s::numeric)", (value,))
     plan = start([("id", "bigint"), ("amount", declared)], locate(warehouse, "n")).output("amount")
     if expected is not None:
-        assert run(spark, plan, credentials=give_credentials).rows(10) == [(expected,)]
+        assert run(spark, plan, credentials=read_options).rows(10) == [(expected,)]
         return
     with pytest.raises(JobError, match=r"DATA_00[23]"):
-        run(spark, plan, credentials=give_credentials)
+        run(spark, plan, credentials=read_options)
 
 
-def test_number_that_is_none_is_a_mistake_of_the_source_and_not_of_the_table_written_to(
+def test_invalid_number_is_an_error_of_the_source_and_not_of_the_destination(
     spark: SparkSession, warehouse: Warehouse
 ) -> None:
     warehouse.connection.execute("CREATE TABLE n (amount numeric(20,6)); INSERT INTO n VALUES ('NaN')")
@@ -172,10 +151,10 @@ def test_type_that_the_user_gives_rounds_nothing(spark: SparkSession, warehouse:
     columns: Columns = [("amount", "decimal(18,2)"), ("other", "decimal(18,2)")]
     given = locate(warehouse, "n", customSchema="amount DECIMAL(18,2), other DECIMAL(18,2)")
     plan = start(columns, given).output("amount", "other")
-    assert run(spark, plan, credentials=give_credentials).rows(10) == [(Decimal("1.25"), Decimal("2.50"))]
+    assert run(spark, plan, credentials=read_options).rows(10) == [(Decimal("1.25"), Decimal("2.50"))]
     warehouse.connection.execute("UPDATE n SET amount = 1.239")
     with pytest.raises(JobError, match=r"DATA_003.*1\.239 cannot be read as decimal\(18,2\)"):
-        run(spark, plan, credentials=give_credentials)
+        run(spark, plan, credentials=read_options)
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "Pacific/Apia"])
@@ -194,7 +173,7 @@ def test_days_and_times_do_not_depend_on_the_zone_of_java(spark: SparkSession, w
     warehouse.connection.execute(f"CREATE TABLE d ({columns}); INSERT INTO d VALUES ({values})")
     declared = [(name, kind.removesuffix("tz")) for name, (kind, _, _) in expected.items()]
     plan = start(declared, locate(warehouse, "d")).output(*expected)
-    rows = run(spark, plan, credentials=give_credentials).rows(10)
+    rows = run(spark, plan, credentials=read_options).rows(10)
     assert rows == [tuple(value for _, _, value in expected.values())]
 
 
@@ -207,11 +186,11 @@ def test_days_and_times_do_not_depend_on_the_zone_of_java(spark: SparkSession, w
         ("timestamptz", "-infinity"),
     ],
 )
-def test_day_that_is_none_is_refused(spark: SparkSession, warehouse: Warehouse, kind: str, value: str) -> None:
+def test_impossible_day_is_refused(spark: SparkSession, warehouse: Warehouse, kind: str, value: str) -> None:
     warehouse.connection.execute(f"CREATE TABLE d (at {kind}); INSERT INTO d VALUES ('{value}')")
     plan = start([("at", kind.removesuffix("tz"))], locate(warehouse, "d")).output("at")
     with pytest.raises(JobError, match=rf"DATA_003.*'at'.*value {value}"):
-        run(spark, plan, credentials=give_credentials)
+        run(spark, plan, credentials=read_options)
 
 
 def test_texts_are_compared_as_everywhere_whatever_the_collation(spark: SparkSession, warehouse: Warehouse) -> None:
@@ -223,7 +202,7 @@ def test_texts_are_compared_as_everywhere_whatever_the_collation(spark: SparkSes
     narrowed = join("fx", "fx", ["rate"], ("code", "code"))
     narrowed["condition"] += " AND `@@fx`.`code` < 'b'"
     plan.update(("rate", "decimal(10,4)", "`@@fx`.`rate`"), joins=[narrowed])
-    rows = run(spark, plan.output("code", "rate"), credentials=give_credentials).rows(20)
+    rows = run(spark, plan.output("code", "rate"), credentials=read_options).rows(20)
     assert rows == [("B", Decimal("3.0000"))]
 
 
@@ -235,7 +214,9 @@ def test_texts_are_compared_as_everywhere_whatever_the_collation(spark: SparkSes
         {"partitionColumn": "id", "lowerBound": "1", "upperBound": "2000", "numPartitions": "4"},
     ],
 )
-def test_whole_run_reads_one_moment(spark: SparkSession, warehouse: Warehouse, options: dict[str, str]) -> None:
+def test_whole_run_reads_one_database_snapshot(
+    spark: SparkSession, warehouse: Warehouse, options: dict[str, str]
+) -> None:
     """Another session replaces the period in one transaction, between what two outputs of the run read."""
     warehouse.connection.execute("CREATE TABLE m (id bigint, amount bigint)")
     warehouse.connection.execute("INSERT INTO m SELECT n, 1 FROM generate_series(1, 2000) n")
@@ -246,7 +227,7 @@ def test_whole_run_reads_one_moment(spark: SparkSession, warehouse: Warehouse, o
         if done.seq == 10:
             warehouse.connection.execute("UPDATE m SET amount = 2")
 
-    result = run(spark, plan, credentials=give_credentials, progress=replace_rows)
+    result = run(spark, plan, credentials=read_options, progress=replace_rows)
     assert [{amount for _, amount in result.rows(seq)} for seq in (10, 20)] == [{1}, {1}]
     assert warehouse.query("SELECT DISTINCT amount FROM m") == [(2,)]
     assert_no_session_waits(warehouse)
@@ -264,7 +245,7 @@ def assert_no_session_waits(warehouse: Warehouse) -> None:
     raise AssertionError("a session is still in a transaction")
 
 
-def test_tables_of_one_database_share_the_session_that_holds_its_moment(
+def test_tables_of_one_database_share_the_session_that_holds_its_snapshot(
     spark: SparkSession, warehouse: Warehouse
 ) -> None:
     warehouse.connection.execute("CREATE TABLE m (id bigint); INSERT INTO m VALUES (1), (2)")
@@ -277,13 +258,15 @@ def test_tables_of_one_database_share_the_session_that_holds_its_moment(
     def look(_: OperationReport) -> None:
         waiting.extend(warehouse.query(f"SELECT count(*) FROM {WAITING}"))
 
-    result = run(spark, plan.output("id", "rate"), credentials=give_credentials, progress=look)
+    result = run(spark, plan.output("id", "rate"), credentials=read_options, progress=look)
     assert sorted(result.rows(20)) == [(1, 5), (2, None)]
     assert waiting == [(1,), (1,)]
     assert_no_session_waits(warehouse)
 
 
-def test_moment_that_is_lost_fails_the_run_and_not_its_numbers(spark: SparkSession, warehouse: Warehouse) -> None:
+def test_lost_database_snapshot_fails_the_run_instead_of_changing_its_numbers(
+    spark: SparkSession, warehouse: Warehouse
+) -> None:
     warehouse.connection.execute("CREATE TABLE m (id bigint); INSERT INTO m VALUES (1)")
     plan = start([("id", "bigint")], locate(warehouse, "m")).output("id").output("id")
 
@@ -292,9 +275,9 @@ def test_moment_that_is_lost_fails_the_run_and_not_its_numbers(spark: SparkSessi
             warehouse.query(f"SELECT pg_terminate_backend(pid, 10000) FROM {WAITING}")
 
     with pytest.raises(JobError, match=r"INFRA_001: .*snapshot") as refused:
-        run(spark, plan, credentials=give_credentials, progress=stop_the_session)
+        run(spark, plan, credentials=read_options, progress=stop_the_session)
     assert "Traceback" not in str(refused.value)
-    assert run(spark, plan, credentials=give_credentials).rows(20) == [(1,)]
+    assert run(spark, plan, credentials=read_options).rows(20) == [(1,)]
 
 
 def test_server_without_snapshots_is_read_as_other_databases_are(spark: SparkSession, warehouse: Warehouse) -> None:
@@ -303,16 +286,16 @@ def test_server_without_snapshots_is_read_as_other_databases_are(spark: SparkSes
     warehouse.connection.execute("SET allow_system_table_mods = on")
     warehouse.connection.execute("ALTER FUNCTION pg_catalog.pg_export_snapshot() RENAME TO pg_export_nothing")
     plan = start([("id", "bigint")], locate(warehouse, "m")).output("id")
-    assert run(spark, plan, credentials=give_credentials).rows(10) == [(1,)]
+    assert run(spark, plan, credentials=read_options).rows(10) == [(1,)]
     assert_no_session_waits(warehouse)
 
 
 def test_table_that_does_not_exist_follows_the_rule(spark: SparkSession, warehouse: Warehouse) -> None:
     plan = start([("id", "bigint")], locate(warehouse, "nowhere")).output("id")
     with pytest.raises(JobError, match="DATA_001: table 'w' of dataset 'in': no data at nowhere"):
-        run(spark, plan, credentials=give_credentials)
+        run(spark, plan, credentials=read_options)
     empty = start([("id", "bigint")], locate(warehouse, "nowhere") | {"on_missing": "empty"}).output("id")
-    assert run(spark, empty, credentials=give_credentials).rows(10) == []
+    assert run(spark, empty, credentials=read_options).rows(10) == []
 
 
 @pytest.mark.parametrize("name", ["Mixed", "order", "a-b", "S.Mixed"])
@@ -325,27 +308,30 @@ def test_table_is_read_by_the_name_that_an_output_gives_it(
     warehouse.connection.execute(f"CREATE TABLE {quoted} (id bigint)")
     warehouse.connection.execute(f"INSERT INTO {quoted} VALUES (1)")
     plan = start([("id", "bigint")], locate(warehouse, name)).output("id")
-    assert run(spark, plan, credentials=give_credentials).rows(10) == [(1,)]
+    assert run(spark, plan, credentials=read_options).rows(10) == [(1,)]
 
 
 def test_name_in_other_letters_is_what_the_database_makes_of_it(spark: SparkSession, warehouse: Warehouse) -> None:
     warehouse.connection.execute("CREATE TABLE transactions (id bigint)")
     plan = start([("id", "bigint")], locate(warehouse, "public.Transactions") | {"on_missing": "empty"}).output("id")
     warehouse.connection.execute("INSERT INTO transactions VALUES (1)")
-    assert run(spark, plan, credentials=give_credentials).rows(10) == [(1,)]
+    assert run(spark, plan, credentials=read_options).rows(10) == [(1,)]
 
 
-def test_database_that_cannot_be_reached_is_worth_another_try(spark: SparkSession) -> None:
+def test_database_that_cannot_be_reached_is_worth_another_try(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WAREHOUSE", "canary-4711")
     nobody = Warehouse("jdbc:postgresql://127.0.0.1:1/none", None)  # type: ignore[arg-type]
     with pytest.raises(JobError, match="INFRA_001") as caught:
-        run(spark, start([("id", "bigint")], locate(nobody)).output("id"), credentials=give_credentials)
+        run(spark, start([("id", "bigint")], locate(nobody)).output("id"), credentials=read_options)
     assert caught.value.exit_code == 12
     assert "canary" not in str(caught.value)
 
 
-def test_number_that_is_no_integer_of_64_bits(spark: SparkSession, warehouse: Warehouse) -> None:
+def test_number_beyond_64_bits_is_an_error(spark: SparkSession, warehouse: Warehouse) -> None:
     warehouse.connection.execute("CREATE TABLE huge (n numeric(20,0))")
     warehouse.connection.execute("INSERT INTO huge VALUES (18446744073709551615)")
     plan = start([("n", "bigint")], locate(warehouse, "huge")).output("n")
     with pytest.raises(JobError, match=r"DATA_003: .*column 'n': value 18446744073709551615 cannot be read as integer"):
-        run(spark, plan, credentials=give_credentials)
+        run(spark, plan, credentials=read_options)

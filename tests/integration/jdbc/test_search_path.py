@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.publish import Publication
 from tests.integration.jdbc.conftest import Warehouse
-from tests.integration.jdbc.table_outputs import make_table_output
+from tests.integration.jdbc.warehouse_tables import make_table_output
 from tests.spark_jobs.publishing import make_rows, make_snapshot, publish, stage
 
 pytestmark = [pytest.mark.spark, pytest.mark.integration]
@@ -62,7 +62,7 @@ def test_new_table_goes_where_the_database_makes_new_tables(spark: SparkSession,
 
 
 @pytest.mark.parametrize("table", ["runtime_publish_ledger", "public.RUNTIME_publish_ledger", "rt_stage_x"])
-def test_tables_of_the_job_are_no_outputs(spark: SparkSession, warehouse: Warehouse, table: str) -> None:
+def test_tables_of_the_job_cannot_be_outputs(spark: SparkSession, warehouse: Warehouse, table: str) -> None:
     publish(spark, make_snapshot([make_table_output(warehouse)]), 9, [make_rows(spark, ["a"])])
     output = make_table_output(warehouse, table, write_mode="overwrite")
     with pytest.raises(JobError, match=r"OUTPUT_002.* keep what they stage and publish") as refused:

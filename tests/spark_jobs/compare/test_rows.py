@@ -100,7 +100,7 @@ def test_without_a_key_rows_are_a_multiset(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("key", [(), ("line",)])
-def test_values_that_changed_rows_are_found_where_no_key_tells_rows_apart(
+def test_values_that_changed_rows_are_found_where_no_key_identifies_rows(
     spark: SparkSession, key: tuple[str, ...]
 ) -> None:
     before = [("a", 1, "Bern", Decimal("1.00"), "x"), ("b", 1, "Oslo", Decimal("1.00"), "y")]
@@ -120,12 +120,12 @@ def test_nothing_published_before_means_that_all_rows_are_added(spark: SparkSess
     assert (found.rows_before, found.rows_after, count(found)) == (0, 3, (3, 0, 0, 0))
 
 
-def test_empty_sides_are_no_failure(spark: SparkSession) -> None:
+def test_empty_sides_are_accepted(spark: SparkSession) -> None:
     assert count(compare(spark, START, [], "line")) == (0, 3, 0, 0)
     assert count(compare(spark, [], [], "line")) == (0, 0, 0, 0)
 
 
-def test_moments_are_shown_in_utc_wherever_the_driver_lives(
+def test_timestamps_are_shown_in_utc_whatever_the_zone_of_the_driver(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     operation = replace(OPERATION, columns=(Column("line", "bigint"), Column("at", "timestamp")))
