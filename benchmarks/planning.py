@@ -2,8 +2,8 @@
 
     python benchmarks/planning.py [--quick]
 
-It prints the lines of a table. There are few rows: the engine puts rows at rest where a plan grows deep, and copies of
-many would hide what the operations cost.
+It prints the lines of a table. There are few rows: the engine materialises rows where a plan grows deep, and
+copying many would hide what the operations cost.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def plan(frame: DataFrame) -> None:
 def time_engine(session: Session, operations: Operations) -> float:
     """Return how long the job takes from the snapshot to the physical plan of the first output.
 
-    Rows are put at rest on the way when a plan grows deep: with few rows this costs what the operations cost.
+    Rows are materialised on the way when a plan grows deep; with few rows that costs little.
     """
     from spark_jobs.rows.executor import execute
 

@@ -120,7 +120,7 @@ def backfill(airflow: DemoAirflow) -> None:
 
 
 def watch(airflow: DemoAirflow, started: float) -> None:
-    """Tell of each run that ends, until all projects have run for every month and the quarter."""
+    """Report each run that ends, until all projects have run for every month and the quarter."""
     ended: set[tuple[str, str]] = set()
     end = time.monotonic() + 900
     while len(ended) < RUNS:
@@ -246,7 +246,7 @@ def heading(text: str) -> Iterable[str]:
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterable[str]:
-    """Yield aligned lines; numbers stand to the right."""
+    """Yield aligned lines; numbers are aligned to the right."""
     cells = [["" if value is None else str(value) for value in row] for row in rows]
     right = [all(is_number(row[place]) for row in cells) for place in range(len(titles))]
     widths = [max(map(len, column)) for column in zip(titles, *cells, strict=True)]

@@ -122,7 +122,7 @@ class DemoAirflow:
         return all(health[part]["status"] == "healthy" for part in ("metadatabase", "scheduler", "dag_processor"))
 
     def poll(self, path: str, end: float) -> Any:
-        """Ask for something again and again until a moment: on a busy machine one request may not be answered."""
+        """Ask for something again and again until a time: on a busy machine one request may not be answered."""
         while True:
             with contextlib.suppress(OSError):
                 return self._ask("GET", path)

@@ -49,7 +49,7 @@ def main(address: str) -> None:
 
 
 def show_runs(page: Page, address: str) -> None:
-    """Open the grid and the list of runs, with the column that tells their periods."""
+    """Open the grid and the list of runs, with the column of their periods."""
     page.goto(f"{address}/dags/fx-close/runs")
     page.wait_for_load_state("networkidle")
     for column in ("Partition Key", "Triggering User", "Dag Version(s)", "Conf", "Run After"):

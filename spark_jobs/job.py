@@ -182,7 +182,7 @@ def publish_staged(
 ) -> Report:
     """Publish what the attempt of a report has staged; what fails leaves it staged, and can be tried again.
 
-    Without a session where `needs_session` asks for none.
+    `spark` may be None where `needs_session` says that no session is needed.
     """
     say = make_progress(progress)
     started = time.monotonic()

@@ -14,7 +14,7 @@ LONGEST_LINE = 2000
 
 
 def make_progress(progress: Progress | None) -> Progress:
-    """Return what takes lines of progress: the function that is given, else one that prints them."""
+    """Return a function that takes lines of progress: the given one, else one that prints them."""
     show = progress or print_line
 
     def say(text: str) -> None:
@@ -25,7 +25,7 @@ def make_progress(progress: Progress | None) -> Progress:
 
 
 def make_observer(operations: list[OperationReport], say: Progress) -> Callable[[OperationReport], None]:
-    """Return what takes the report of each operation: it is kept, and a line is said."""
+    """Return a function that keeps the report of each operation and says a line about it."""
 
     def observe(done: OperationReport) -> None:
         operations.append(done)

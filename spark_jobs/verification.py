@@ -15,7 +15,7 @@ from spark_jobs.errors import JobError, MarkedProblem
 
 
 class Verification:
-    """In what a run differs from an earlier execution of its snapshot."""
+    """How a run differs from an earlier execution of its snapshot."""
 
     def __init__(self, earlier: Report | None, say: Callable[[str], None], *, verify: bool) -> None:
         self._earlier = earlier
@@ -34,7 +34,7 @@ class Verification:
             self._note(list_source_differences(self._earlier.sources, sources))
 
     def compare_rows(self, outputs: tuple[OutputReport, ...]) -> None:
-        """Tell in what the rows are not those that were published."""
+        """Report where the rows differ from those that were published before."""
         if self._earlier is not None:
             self._note(list_row_differences(self._earlier.outputs, outputs))
 

@@ -19,7 +19,7 @@ from spark_jobs.contract.operations import (
 )
 from spark_jobs.contract.options import VERIFIED
 from spark_jobs.contract.report import Report
-from spark_jobs.contract.sql import WORKING, quote_name, quote_text
+from spark_jobs.contract.sql import WORKING, quote_name, write_literal
 from spark_jobs.contract.system_columns import SYSTEM_TYPES
 from spark_jobs.contract.why import (
     LOADED,
@@ -287,7 +287,7 @@ def _look_up(
     matches = dict.fromkeys(
         "("
         + (
-            " AND ".join(f"`@w`.{quote_name(name)} <=> {_spell(row.values[name], types[name])}" for name in key)
+            " AND ".join(f"`@w`.{quote_name(name)} <=> {write_literal(row.values[name], types[name])}" for name in key)
             or "TRUE"
         )
         + ")"
@@ -305,10 +305,6 @@ def _write_row(row: Sequence[object], columns: Sequence[Column]) -> dict[str, st
     return {
         column.name: write_value(read_value(value, column.type)) for column, value in zip(columns, row, strict=True)
     }
-
-
-def _spell(value: str | None, type_: str) -> str:
-    return f"CAST(NULL AS {type_})" if value is None else f"CAST({quote_text(value)} AS {type_})"
 
 
 def _find_key(operation: AnyOperation, row: TracedRow) -> Values | None:

@@ -81,10 +81,8 @@ def list_targets() -> Iterator[tuple[Path, bytes]]:
     for source in sorted(STARTER.rglob("*")):
         if source.is_file() and "__pycache__" not in source.parts:
             parts = source.relative_to(STARTER).parts
-            yield (
-                Path(*(part.replace(HIDDEN, ".", 1) if part.startswith(HIDDEN) else part for part in parts)),
-                (source.read_bytes()),
-            )
+            names = (part.replace(HIDDEN, ".", 1) if part.startswith(HIDDEN) else part for part in parts)
+            yield Path(*names), source.read_bytes()
 
 
 def _make_schema() -> bytes:

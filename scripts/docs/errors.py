@@ -30,7 +30,7 @@ and a hint. All mistakes in the definitions are reported at once. Codes stay the
 `--format json` gives them as data. In Airflow, errors of definitions and data fail the task at once, without using up
 its retries; only `INFRA_…` and `OUTPUT_003` are retried.
 """
-MOMENT = datetime(2026, 2, 1, tzinfo=UTC)
+RUN_TIMESTAMP = datetime(2026, 2, 1, tzinfo=UTC)
 FAMILIES = {
     "CATALOG": "Catalog", "PROJECT": "Projects", "PERIOD": "Periods", "DATASET": "Datasets", "SELECTOR": "Selectors",
     "EXPR": "Expressions", "UPDATE": "Update", "JOIN": "Joins", "AGG": "Aggregate", "APPEND": "Append",
@@ -86,7 +86,7 @@ def _warn(case: Case) -> Sequence[Problem]:
 
 
 def _resolve(case: Case, **options: object) -> Sequence[Problem]:
-    chosen = replace(ResolveOptions(run_timestamp=MOMENT), **options)  # type: ignore[arg-type]
+    chosen = replace(ResolveOptions(run_timestamp=RUN_TIMESTAMP), **options)  # type: ignore[arg-type]
     return _catch(lambda: build_snapshot(_load(case), "sales", case.period, chosen))
 
 
@@ -100,7 +100,9 @@ def _catch(action: Callable[[], object]) -> Sequence[Problem]:
 
 def _change_definition(case: Case) -> Sequence[Problem]:
     registry = MemoryRegistry()
-    first = build_snapshot(_load(case), "sales", "2026-01", ResolveOptions(run_timestamp=MOMENT), registry=registry)
+    first = build_snapshot(
+        _load(case), "sales", "2026-01", ResolveOptions(run_timestamp=RUN_TIMESTAMP), registry=registry
+    )
     begin_attempt(registry, first)
     changed = load_texts({"catalog.yaml": CATALOG, "sales.yaml": PROJECT.replace("> 100", "> 200")}, Path("/books"))
     return _catch(lambda: build_snapshot(changed, "sales", "2026-02", registry=registry))
@@ -118,7 +120,7 @@ def _close_period(case: Case) -> Sequence[Problem]:
 
 def _hold_lease(case: Case) -> Sequence[Problem]:
     registry = MemoryRegistry()
-    options = ResolveOptions(run_timestamp=MOMENT, run_id="0b6f1f0e-2a52-4c8e-9d0c-6a4f6f0a7b11")
+    options = ResolveOptions(run_timestamp=RUN_TIMESTAMP, run_id="0b6f1f0e-2a52-4c8e-9d0c-6a4f6f0a7b11")
     first = build_snapshot(_load(case), "sales", "2026-01", options)
     second = build_snapshot(_load(case), "sales", "2026-01", replace(options, run_id="second"))
     begin_attempt(registry, first)
@@ -128,7 +130,6 @@ def _hold_lease(case: Case) -> Sequence[Problem]:
 
 
 def _change_snapshot(_: Case) -> Sequence[Problem]:
-
     return _catch(lambda: open_snapshot(b'{"snapshot_version": 1}', "0" * 64))
 
 

@@ -42,7 +42,7 @@ EXAMPLES = {
     "project": ("catalog/positions/positions.yaml", None),
     "scenario": ("scenarios/positions.yaml", None),
 }
-"""Where an example of each kind stands, and how many of its lines are shown."""
+"""Where an example of each kind is, and how many of its lines are shown."""
 EXPRESSIONS = {"expression", "selector", "source_selector", "on", "when", "selectors", "where", "value", "input"}
 REFERENCES = {"dataset_id", "input_dataset_id"}
 

@@ -30,7 +30,7 @@ class Background:
         self._begun: list[Future[object]] = []
 
     def submit(self, work: Callable[[], T]) -> Future[T]:
-        """Begin to do something."""
+        """Start work on a thread of its own."""
 
         def tagged() -> T:
             self._spark.addTag(self._tag)
@@ -44,11 +44,11 @@ class Background:
         return begun
 
     def wait(self) -> None:
-        """Wait until all that was begun has ended, well or not."""
+        """Wait until everything has ended, whether it succeeded or not."""
         wait(self._begun)
 
     def stop(self) -> None:
-        """End what was begun: a run that fails waits for no answer."""
+        """Cancel what is still running: a run that fails does not wait for it."""
         if not all(begun.done() for begun in self._begun):
             with contextlib.suppress(Exception):
                 self._spark.interruptTag(self._tag)

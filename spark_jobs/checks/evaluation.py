@@ -128,7 +128,7 @@ class Evaluation:
             self._frames[rows] = frame
         return self._frames[rows]
 
-    # What is needed
+    # Reading
 
     def begin_early(self, output: int) -> None:
         """Begin to read what is staged of an output so far, for totals to which those of the rest can be added."""
@@ -221,10 +221,10 @@ class Evaluation:
             return None
         return sum(nulls.values())
 
-    # What came of it
+    # Judging
 
     def _judge(self, check: Check, index: int) -> CheckResult:
-        """Return the result of a check, with what has let it pass if it failed."""
+        """Return the result of a check, with the override that lets it pass if it failed."""
         result = self._judge_kind(check, index)
         return replace(result, override=self._overrides[check.name]) if result.status == "overridden" else result
 

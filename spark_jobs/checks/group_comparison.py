@@ -5,7 +5,6 @@ Spark has no numbers of more than 38 digits. What cannot be compared within them
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -28,12 +27,12 @@ from spark_jobs.checks.values import (
 )
 from spark_jobs.contract.checks import MOST_GROUPS, Check, CheckedValue, GroupKey, GroupResult, Limit
 from spark_jobs.contract.sql import quote_text
+from spark_jobs.contract.tables import parse_decimal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 WIDEST = 38
-_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 FAILED, UNSURE, PASSED = 0, 1, 2
 
 
@@ -236,5 +235,5 @@ def _fits(number: Decimal) -> bool:
 
 
 def _read_scale(type_: str) -> int:
-    found = _DECIMAL.fullmatch(type_.lower())
-    return int(found[2]) if found else 0
+    _, scale = parse_decimal(type_) or (0, 0)
+    return scale

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 ROWS = "@rows"
 LONGEST_WAIT_SECONDS = 10
-"""For a total that no value holds, of which Spark only speaks in its log."""
+"""Of a total that overflows Spark only writes to its log, and never delivers it."""
 
 
 class InputValues:
     """What checks ask of the input: totals are observed, and groups need its rows to be kept once they are read.
 
-    Totals come with the action that counts the rows, where their columns are then still what was loaded: each
-    observation copies every row.
+    An observation copies every row. So where no operation changes the columns of the totals before the rows are
+    counted, they come with the observation that counts.
     """
 
     def __init__(self, checks: Sequence[Check], operations: Sequence[AnyOperation]) -> None:
@@ -68,8 +68,8 @@ class InputValues:
     def read(self, rows: int) -> Mapping[str, Any]:
         """Return the totals by their SQL, once the rows were read; nothing when they are unknown.
 
-        The first action tells them, and one that only begins to read, or finds that it needs no row, tells of fewer
-        rows than there are.
+        Spark reports what the first action has observed. One that stops early, or needs no rows, has seen fewer rows
+        than there are.
         """
         if self.totals is not None:
             return {self.totals.metrics[name]: value for name, value in self.totals.found.items()}
@@ -87,7 +87,7 @@ class InputValues:
 
 
 def _read(observation: Observation, found: dict[str, Any]) -> None:
-    # Whatever goes wrong here goes wrong again, and is explained, when the check reads the input itself.
+    # The check then reads the input itself, and explains what goes wrong.
     try:
         found.update(observation.get)
     except Exception:  # noqa: BLE001

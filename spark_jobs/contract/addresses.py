@@ -1,4 +1,4 @@
-"""Addresses of files: which are this machine's, and which characters of a pattern stand for others.
+"""Addresses of files: which are local, and which characters are those of a glob.
 
 A local file is `file:///folder/name` or a plain path, with its characters as they are: Hadoop's Path does not decode
 `%20`, and so nobody does.
@@ -36,7 +36,7 @@ def is_local(address: str) -> bool:
 
 
 def escape_pattern(address: str) -> str:
-    """Return an address to read in which no character stands for others: Hadoop takes those for patterns."""
+    """Return an address to read with the characters of a glob escaped, for which Hadoop takes them."""
     return _MAGIC.sub(r"\\\g<0>", address)
 
 
@@ -46,12 +46,12 @@ def unescape_pattern(address: str) -> str:
 
 
 def is_pattern(text: str) -> bool:
-    """Return whether a text has a character that stands for others."""
+    """Return whether a text has a character that a glob, or an escape in one, is made of."""
     return _MAGIC.search(text) is not None
 
 
 def is_glob(text: str) -> bool:
-    """Return whether a text stands for more than itself; a character after a backslash does not."""
+    """Return whether a text is a glob; a character after a backslash is itself."""
     return not set("*?[{").isdisjoint(re.sub(r"\\.", "", text))
 
 

@@ -39,13 +39,13 @@ _DEEPEST_BRACKETS = 2000
 """More than an expression of the deepest nesting that the language allows compiles to; Spark's parser is recursive."""
 _ALIAS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LITERALS = frozenset({"date", "timestamp_ltz"})
-_NO_TABLE_NAME = re.compile(r"[()'\";`\[\]\\,*\s]|--")
+_NOT_IN_TABLE_NAMES = re.compile(r"[()'\";`\[\]\\,*\s]|--")
 _TABLE_TYPE = re.compile(r"[a-z_]{1,20}|decimal\([0-9]{1,2},[0-9]{1,2}\)")
 """Columns of tables may be of any plain type, those that no dataset declares included."""
 TABLE_FORMATS = ("iceberg", "delta")
-_NO_FORMATS_OF_FILES = frozenset({"jdbc", "kafka", "socket"})
+_NOT_FILE_FORMATS = frozenset({"jdbc", "kafka", "socket"})
 _SERVER = re.compile(rf"jdbc:(?:{'|'.join(DATABASES)}):", re.IGNORECASE)
-_DIRECTORY = re.compile(r"\b(?:ldaps?|rmi|iiop|corbaname|jndi|java):", re.IGNORECASE)
+_NAMING_SERVICE = re.compile(r"\b(?:ldaps?|rmi|iiop|corbaname|jndi|java):", re.IGNORECASE)
 _FORBIDDEN = frozenset({"select", "from", "table", "values", "with"})
 
 
@@ -62,7 +62,7 @@ def check_plan(plan: Plan) -> None:
         # Names of tables that are written are quoted, those that are read go to the database as they are.
         names = [location.table or "", *_get_options(location, "schema")]
         for name in names if location.kind == "jdbc" else ():
-            if _NO_TABLE_NAME.search(name):
+            if _NOT_IN_TABLE_NAMES.search(name):
                 raise UnsafePlanError(f"it holds a table that is not a name: {shorten(name, 80)}")
     for operation in _list_operations(plan):
         try:
@@ -102,7 +102,7 @@ def _find_code(place: Location | Destination) -> str | None:
     for url in urls:
         if (place.kind == "jdbc" or "jdbc:" in url.lower()) and not _SERVER.match(url):
             return f"the database of {shorten(url, 80)} is refused; known are {', '.join(DATABASES)}"
-        if _DIRECTORY.search(unquote(url)):
+        if _NAMING_SERVICE.search(unquote(url)):
             return f"a database that a directory is asked for is refused: {shorten(url, 80)}"
     return None
 
@@ -119,7 +119,7 @@ def _is_format(place: Location | Destination) -> bool:
         return False
     if place.kind == "table":
         return name in TABLE_FORMATS
-    return place.kind == name or (place.kind == "files" and lower not in _NO_FORMATS_OF_FILES)
+    return place.kind == name or (place.kind == "files" and lower not in _NOT_FILE_FORMATS)
 
 
 def find_foreign_part(sql: str) -> str | None:

@@ -11,13 +11,13 @@ class Process:
     """A process, as Linux describes it."""
 
     state: str
-    """One letter: `T` is stopped, `Z` and `X` have ended and are not cleared away."""
+    """One letter: `T` is suspended, `Z` a zombie, `X` dead."""
     start: str
-    """When it began, in ticks since the machine did."""
+    """When it started, in clock ticks since the machine was booted."""
 
     @property
     def has_ended(self) -> bool:
-        """Whether it only waits to be cleared away."""
+        """Whether it has ended, though its parent has not collected its exit status."""
         return self.state in "ZXx"
 
 

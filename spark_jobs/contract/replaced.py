@@ -6,7 +6,7 @@ import time
 from datetime import UTC, datetime
 
 CLOCK_SECONDS = 60.0
-"""How far clocks of machines may differ without being worth a word."""
+"""How far the clocks of two machines may differ before a message blames one."""
 FIRST_TIME, LAST_TIME = 1_000_000_000_000, 100_000_000_000_000
 """Tokens between these are milliseconds since 1970."""
 

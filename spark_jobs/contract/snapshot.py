@@ -30,7 +30,7 @@ MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024
 """No snapshot is larger; what is, is not read."""
 
 Identifier = Annotated[str, Matching(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.[A-Za-z0-9_-])*\.?")]
-"""May be the name of a folder, and leads to no other one."""
+"""Safe as the name of a folder: it cannot lead out of the one above."""
 
 
 class UnreadableSnapshotError(ValueError):

@@ -22,6 +22,11 @@ def quote_text(text: str) -> str:
     return "'" + "".join(map(_escape, text)) + "'"
 
 
+def write_literal(text: str | None, type_: str) -> str:
+    """Return a value, given as text, as a literal of a type."""
+    return f"CAST({'NULL' if text is None else quote_text(text)} AS {type_})"
+
+
 def _escape(character: str) -> str:
     if character in "\\'":
         return "\\" + character
@@ -43,9 +48,9 @@ def write_column(alias: str | None, column: str) -> str:
     return f"{quote_name(relation)}.{quote_name(column)}"
 
 
-def write_mark(mark: str, column: str | None = None) -> str:
+def write_mark(mark: str) -> str:
     """Return the comment that leads from a failing piece of SQL back to its line of YAML."""
-    return f"/*@{mark}*/" if column is None else f"/*@{mark}#{column}*/"
+    return f"/*@{mark.replace('*', '').replace('/', '|')}*/"
 
 
 def strip_marks(sql: str) -> str:

@@ -14,7 +14,8 @@ _ALWAYS = (
     Column("_deleted", "boolean", nullable=False),
     Column("_labels", "string"),
 )
-_PERIOD = (Column("_period", "string"),)
+PERIOD_COLUMN = "_period"
+_PERIOD = (Column(PERIOD_COLUMN, "string"),)
 _BITEMPORAL = (Column("_period_from", "date"), Column("_period_to", "date"))
 
 SYSTEM_TYPES = {column.name: column.type for column in (*_ALWAYS, *_PERIOD, *_BITEMPORAL)}

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Annotated, Literal
 
 from spark_jobs.contract.addresses import unescape_pattern
 from spark_jobs.contract.documents import Matching
+from spark_jobs.contract.sql import quote_name
 
 Role = Literal["input", "lookup", "join", "append", "check"]
+_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +59,6 @@ class Location:
     """For a table: the snapshot id or version that is read."""
     files: tuple[str, ...] = ()
     """For a table: the Parquet files of this version, as paths below `uri`."""
-    bytes: int | None = None
-    """For a table: the bytes of `files` together, as its metadata state them."""
     file_list: Annotated[str, Matching("[0-9a-f]{64}")] | None = None
     """Where `files` are kept beside the snapshot: the digest of their list."""
     schema: tuple[Column, ...] = ()
@@ -104,6 +105,17 @@ class Table:
     natural_key_columns: tuple[str, ...] = ()
     as_of: date | None = None
     """The day whose rows a bitemporal table gives; the run's if None."""
+
+
+def write_schema(columns: Iterable[Column]) -> str:
+    """Return columns as the schema that Spark's readers take."""
+    return ", ".join(f"{quote_name(column.name)} {column.type}" for column in columns)
+
+
+def parse_decimal(type_text: str) -> tuple[int, int] | None:
+    """Return precision and scale of a decimal type, None for any other."""
+    match = _DECIMAL.fullmatch(type_text)
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def name_table(table: Table) -> str:

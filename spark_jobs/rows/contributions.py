@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import Observation, functions
 
-from spark_jobs.contract.sql import WORKING, quote_name, quote_text
+from spark_jobs.contract.sql import WORKING, quote_name, write_literal
 from spark_jobs.contract.why import MOST_CONTRIBUTIONS, Condition, Contribution, Group, Term
 from spark_jobs.rows.working import read_metrics
 
@@ -17,15 +17,11 @@ if TYPE_CHECKING:
     from spark_jobs.contract.comparison import Values
 
 
-def _spell_literal(value: str | None, type_: str) -> str:
-    return f"CAST(NULL AS {type_})" if value is None else f"CAST({quote_text(value)} AS {type_})"
-
-
 def match_keys(names: Sequence[str], types: Mapping[str, str], keys: Sequence[Values]) -> tuple[Condition, ...]:
     """Return the conditions that rows of one of the groups fulfil: of each column, and of all together."""
 
     def match(key: Values, names: Sequence[str]) -> str:
-        return " AND ".join(f"`@w`.{quote_name(name)} <=> {_spell_literal(key[name], types[name])}" for name in names)
+        return " AND ".join(f"`@w`.{quote_name(name)} <=> {write_literal(key[name], types[name])}" for name in names)
 
     sets = [(name,) for name in names] + ([tuple(names)] if len(names) > 1 else [])
     return tuple(
@@ -46,7 +42,7 @@ def sum_up(
     for condition in match_keys(names, types, keys):
         rows = rows.alias(WORKING).where(condition.sql)
     group = " ".join(
-        f"WHEN {' AND '.join(f'`@w`.{quote_name(n)} <=> {_spell_literal(key[n], types[n])}' for n in names) or 'TRUE'}"
+        f"WHEN {' AND '.join(f'`@w`.{quote_name(n)} <=> {write_literal(key[n], types[n])}' for n in names) or 'TRUE'}"
         f" THEN {index}"
         for index, key in enumerate(keys)
     )

@@ -1,4 +1,4 @@
-"""After a join has found more than one match, or a required one none: which rows it was."""
+"""Finds the rows for which a join has more than one match, or a required join none."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from spark_jobs.contract.addresses import escape_pattern
 from spark_jobs.contract.options import PLAIN_NAMES, VERIFIED
 from spark_jobs.contract.report import name_step
 from spark_jobs.contract.sql import WORKING, quote_name
+from spark_jobs.contract.tables import write_schema
 from spark_jobs.rows.plan_reading import find_host, is_reader, list_known, list_needed_by, list_users, sees_deleted
 from spark_jobs.rows.system_columns import name_values
 from spark_jobs.rows.working import Part, WorkingDataset, find_origins, union
@@ -130,8 +131,7 @@ class Staging:
         working.append(written)
 
     def _read(self, uri: str, columns: Sequence[Column]) -> DataFrame:
-        schema = ", ".join(f"{quote_name(column.name)} {column.type}" for column in columns)
-        return self.spark.read.options(**VERIFIED).schema(schema).parquet(escape_pattern(uri))
+        return self.spark.read.options(**VERIFIED).schema(write_schema(columns)).parquet(escape_pattern(uri))
 
 
 def add_columns(part: Part, columns: Sequence[Column]) -> Part:

@@ -1,4 +1,4 @@
-"""What a replay notes of a row on its way through the operations, as SQL, and what the notes say afterwards."""
+"""Notes on a row on its way through the operations: the SQL that takes them, and how they are read."""
 
 from __future__ import annotations
 

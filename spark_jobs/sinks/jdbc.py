@@ -16,6 +16,7 @@ from pyspark.sql import Observation, functions
 
 from spark_jobs.contract.options import drop_options, merge_options
 from spark_jobs.contract.own_tables import EVERY
+from spark_jobs.contract.system_columns import PERIOD_COLUMN
 from spark_jobs.contract.tables import Location
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.attempts import make_locked_error, make_replaced_error
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
     from spark_jobs.contract.tables import Column
 
-PERIOD_COLUMN = "_period"
 _COLUMNS_HINT = "change the table's columns, or the output's"
 # JDBC's numbers of types, the last two of the floating ones Oracle's own.
 _INTEGERS = (-6, 4, 5, -5)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from spark_jobs.contract.sql import quote_name
+from spark_jobs.contract.tables import write_schema
 from spark_jobs.sinks.protocol import StagedOutput, StagedPart
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ class MemorySinks:
         assert part is None
         captured = self.tables[seq]
         assert captured.spark is not None
-        schema = ", ".join(f"{quote_name(column.name)} {column.type}" for column in captured.columns)
-        return captured.spark.createDataFrame(captured.rows, schema)
+        return captured.spark.createDataFrame(captured.rows, write_schema(captured.columns))
 
     def split_staged(self, seq: int) -> bool:
         """Rows in memory are read all at once."""

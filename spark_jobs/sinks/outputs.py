@@ -14,7 +14,7 @@ from spark_jobs.contract.addresses import escape_pattern, is_local
 from spark_jobs.contract.options import VERIFIED
 from spark_jobs.contract.report import OutputReport, SliceReport, StagedReport
 from spark_jobs.contract.sql import quote_name
-from spark_jobs.contract.tables import Location, Table, Temporal
+from spark_jobs.contract.tables import Location, Table, Temporal, write_schema
 from spark_jobs.credentials import read_options
 from spark_jobs.errors import JobError, shorten
 from spark_jobs.redaction import redact
@@ -232,8 +232,8 @@ class Output:
 
     def read_staged(self, staged: StagedFiles, part: StagedPart | None = None) -> DataFrame:
         """Return the staged Parquet rows, typed as the output's columns."""
-        schema = ", ".join(f"{quote_name(column.name)} {column.type}" for column in self.operation.columns)
-        return self.spark.read.options(**VERIFIED).schema(schema).parquet(*map(escape_pattern, staged.locate(part)))
+        reader = self.spark.read.options(**VERIFIED).schema(write_schema(self.operation.columns))
+        return reader.parquet(*map(escape_pattern, staged.locate(part)))
 
     def load(self, temporal: Temporal, *locations: Location) -> DataFrame:
         """Return rows as any table's are read: strictly, as the output's columns."""

@@ -18,7 +18,8 @@ from spark_jobs.contract.addresses import escape_pattern
 from spark_jobs.contract.options import VERIFIED
 from spark_jobs.contract.report import UNCOMMITTED, OutputReport, StagedReport, TableReport
 from spark_jobs.contract.sql import quote_name
-from spark_jobs.contract.tables import Temporal
+from spark_jobs.contract.system_columns import PERIOD_COLUMN
+from spark_jobs.contract.tables import Temporal, write_schema
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.outputs import Output, OutputRequest, SliceFolder
 from spark_jobs.sinks.path import PARQUET, StagedFiles
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from spark_jobs.sinks.protocol import StagedPart
 
 
-PERIOD_COLUMN = "_period"
 BY_PERIOD = "rows-of"
 """No column of an output can be called so."""
 
@@ -152,9 +152,8 @@ class TableOutput(Output):
     def read_staged(self, staged: StagedFiles, part: StagedPart | None = None) -> DataFrame:
         """Return the staged rows, without the column by which they are split."""
         assert part is None
-        schema = ", ".join(f"{quote_name(column.name)} {column.type}" for column in self.operation.columns)
-        options = {**VERIFIED, "recursiveFileLookup": "true"}
-        return self.spark.read.options(**options).schema(schema).parquet(escape_pattern(staged.uri))
+        reader = self.spark.read.options(**VERIFIED, recursiveFileLookup="true")
+        return reader.schema(write_schema(self.operation.columns)).parquet(escape_pattern(staged.uri))
 
     def copy_slice(self, staged: StagedFiles, kept: SliceFolder) -> None:
         """Write the rows once more: the table's own files stay the table's."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from spark_jobs.contract.sql import quote_text
+from spark_jobs.contract.tables import parse_decimal
 from spark_jobs.errors import raise_sql
 from spark_jobs.sources.csv_lines import MOST_CHARACTERS_SHOWN
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 MAX_PRECISION = 38
 _WHOLE_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
-_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 _LARGEST_INTEGER = (1 << 63) - 1
 _DATE_TEXT = r"^\\s*\\d{4}-\\d{2}-\\d{2}\\s*$"
 _TIMESTAMP_TEXT = (
@@ -62,12 +62,6 @@ class TextFormats:
     """That a reader puts U+FFFD in place of bytes that it cannot decode."""
     file: str | None = None
     """SQL of the name of a row's file."""
-
-
-def parse_decimal(type_text: str) -> tuple[int, int] | None:
-    """Return precision and scale of a decimal type, None for any other."""
-    match = _DECIMAL.fullmatch(type_text)
-    return (int(match[1]), int(match[2])) if match else None
 
 
 def find_mismatches(wanted: Iterable[Wanted], physical: Mapping[str, DataType]) -> dict[str, str]:

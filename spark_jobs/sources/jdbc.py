@@ -9,7 +9,8 @@ from pyspark.sql.types import StructType
 
 from spark_jobs.contract.options import drop_options, get_option, merge_options
 from spark_jobs.contract.sql import quote_name
-from spark_jobs.sources.columns import MAX_PRECISION, is_readable, parse_decimal
+from spark_jobs.contract.tables import parse_decimal
+from spark_jobs.sources.columns import MAX_PRECISION, is_readable
 from spark_jobs.sources.raw_rows import MissingDataError, RawRows
 from spark_jobs.spark.databases import find_driver
 from spark_jobs.spark.dialects import STANDARD, find_dialect

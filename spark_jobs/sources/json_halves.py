@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from spark_jobs.contract.options import drop_options, get_option
 from spark_jobs.contract.sql import quote_name, quote_text
 from spark_jobs.errors import raise_sql
+from spark_jobs.sources.csv_lines import MOST_CHARACTERS_SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +23,6 @@ _LINE = "`@line`"
 _ESCAPE = r"(?<!\\)(?:\\\\)*\\u"
 _FIRST, _SECOND = "[dD][89abAB][0-9a-fA-F]{2}", "[dD][c-fC-F][0-9a-fA-F]{2}"
 HALF = rf"{_ESCAPE}(?:{_FIRST}(?!\\u{_SECOND})|(?<!\\u{_FIRST}\\u){_SECOND})"
-_MOST_CHARACTERS_SHOWN = 100
 _OF_JSON = ("lineSep", "encoding", "charset", "wholetext")
 
 
@@ -37,7 +37,7 @@ def read_lines(spark: SparkSession, uri: str, options: Mapping[str, str]) -> Dat
 
 def refuse_halves(lines: DataFrame, columns: list[Wanted], mark: str) -> DataFrame:
     """Return no rows, with these columns, and fail where a line holds half of a pair."""
-    shown = f"substr({_LINE}, 1, {_MOST_CHARACTERS_SHOWN})"
+    shown = f"substr({_LINE}, 1, {MOST_CHARACTERS_SHOWN})"
     message = f"concat('half of a surrogate pair, which is not a character, in the line ', {shown})"
     refused = raise_sql("DATA_003", message, mark=mark, file_sql="`@file`", value_sql=shown)
     # The first test is quick and leaves few lines for the second one.

@@ -9,14 +9,13 @@ from pyspark.sql import functions
 from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from spark_jobs.contract.sql import quote_name
+from spark_jobs.rows.row_ids import POSITION
 from spark_jobs.sources.raw_rows import RawRows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from spark_jobs.contract.tables import Location
-
-POSITION = "@position"
 
 
 def read_memory(spark: SparkSession, location: Location, ordinal: int) -> RawRows:

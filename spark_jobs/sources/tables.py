@@ -9,9 +9,9 @@ from pyspark.errors import PySparkException
 
 from spark_jobs.contract.addresses import escape_pattern
 from spark_jobs.contract.options import VERIFIED
-from spark_jobs.contract.sql import quote_name, quote_text
+from spark_jobs.contract.sql import quote_name, write_literal
 from spark_jobs.sources.raw_rows import RawRows
-from spark_jobs.sources.seen_files import SeenFile, look_at_files
+from spark_jobs.sources.seen_files import look_at_files
 from spark_jobs.spark.storage import join_uri
 
 if TYPE_CHECKING:
@@ -28,15 +28,6 @@ _MISSING = "PATH_NOT_FOUND"
 
 class MissingVersionError(Exception):
     """A file of the version is gone."""
-
-
-class ReplacedFilesError(Exception):
-    """Files of the version do not have the size that the table states."""
-
-    def __init__(self, size: int, stated: int) -> None:
-        super().__init__(f"the files of the version have {size} bytes, and {stated} by the table's metadata")
-        self.size = size
-        self.stated = stated
 
 
 def read_table(spark: SparkSession, location: Location) -> RawRows:
@@ -61,17 +52,7 @@ def read_table(spark: SparkSession, location: Location) -> RawRows:
         raise
     files = tuple(frame.inputFiles())
     seen = look_at_files(frame, files)
-    _refuse_replaced(location, seen)
     return RawRows(_name_columns(frame, location, columns), location, files=files, seen_files=seen)
-
-
-def _refuse_replaced(location: Location, seen: tuple[SeenFile, ...] | None) -> None:
-    """Raise ReplacedFilesError when files were replaced under their names; no version of a table does that."""
-    if location.bytes is None or seen is None or len(seen) < len(location.files):
-        return
-    size = sum(file.state.bytes for file in seen)
-    if size != location.bytes:
-        raise ReplacedFilesError(size, location.bytes)
 
 
 def _name_columns(frame: DataFrame, location: Location, columns: list[Column]) -> DataFrame:
@@ -85,8 +66,7 @@ def _list_values(location: Location, columns: list[Column]) -> Iterator[str]:
         name = quote_name(column.name)
         stored = location.names.get(column.name, column.name)
         if column.name in location.constants:
-            value = location.constants[column.name]
-            yield _make_null(column) if value is None else f"CAST({quote_text(value)} AS {column.type}) AS {name}"
+            yield f"{write_literal(location.constants[column.name], column.type)} AS {name}"
         else:
             yield _make_null(column) if stored is None else f"{quote_name(stored)} AS {name}"
 

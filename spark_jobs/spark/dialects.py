@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-DECIMAL_PATTERN = re.compile(r"decimal\((\d+),\s*(\d+)\)")
+from spark_jobs.contract.tables import parse_decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +56,9 @@ class Dialect:
 
     def get_type(self, spark_type: str) -> str:
         """Return the column type that holds a Spark type exactly."""
-        found = DECIMAL_PATTERN.fullmatch(spark_type.lower())
-        if found:
-            return f"{self.types['decimal']}({found[1]},{found[2]})"
+        decimal = parse_decimal(spark_type)
+        if decimal is not None:
+            return f"{self.types['decimal']}({decimal[0]},{decimal[1]})"
         return self.types[spark_type.lower()]
 
 

@@ -28,11 +28,6 @@ class Node:
     height: int = 0
     """Levels below it."""
 
-    @property
-    def is_mapping(self) -> bool:
-        """Whether this is a mapping."""
-        return self.entries is not None
-
     def to_value(self) -> Value:
         """Return plain Python containers with scalars that remember their text."""
         if self.entries is not None:

@@ -33,7 +33,7 @@ from airflow_provider_runtime.core.expr.sql_text import (
 from airflow_provider_runtime.core.expr.typed import Typed
 from airflow_provider_runtime.core.model.schema import DataType, make_decimal
 from spark_jobs.contract.operations import GroupColumn
-from spark_jobs.contract.sql import name_alias, quote_name, quote_text, write_column
+from spark_jobs.contract.sql import name_alias, quote_name, quote_text, write_column, write_mark
 
 Defaults = Mapping[tuple[str | None, str], Typed]
 """By alias and column: the constant that a column of an alias without a match is."""
@@ -130,7 +130,7 @@ class SqlWriter:
     def __init__(self, run: RunConstants, mark: str | None, defaults: Defaults | None = None) -> None:
         self.defaults = defaults or {}
         self.run = run
-        self.mark = "" if mark is None else f"/*@{mark.replace('*', '').replace('/', '|')}*/"
+        self.mark = "" if mark is None else write_mark(mark)
         self.bindings = 0
         self.prefix = ""
         self.is_total = False

@@ -280,4 +280,3 @@ Operation = Annotated[
     UpdateOperation | AggregateOperation | AppendOperation | DeleteOperation | OutputOperation,
     Field(discriminator="type"),
 ]
-OPERATION_TYPES: tuple[str, ...] = ("update", "aggregate", "append", "delete", "output")
