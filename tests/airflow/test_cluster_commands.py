@@ -135,7 +135,7 @@ def test_kubernetes_driver_is_followed_through_the_api_and_taken_up_again(
         return RunProjectOperator(task_id="run", snapshot=pins, conf=settings).execute(task.context())
 
     with monkeypatch.context() as patch:
-        # The worker dies while it follows the driver: nothing is told to the registry.
+        # The worker dies while it follows the driver, and the registry does not learn of it.
         patch.setattr(RunProjectOperator, "poll_until_complete", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         patch.setattr(Execution, "_record_failure", lambda *_: None)
         with pytest.raises(KeyboardInterrupt):
@@ -196,7 +196,7 @@ def test_kubernetes_without_airflows_provider_says_what_to_install(
     assert spark.calls == []
 
 
-def test_a_missing_spark_submit_is_told_with_what_to_do(
+def test_a_missing_spark_submit_is_reported_with_what_to_do(
     home: Path, spark: FakeSpark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connect(monkeypatch, "yarn")
@@ -207,7 +207,7 @@ def test_a_missing_spark_submit_is_told_with_what_to_do(
 
 @pytest.mark.parametrize("mode", ["client", "cluster"])
 @pytest.mark.parametrize("host", ["yarn", KUBERNETES])
-def test_no_secret_stands_in_the_command(
+def test_no_secret_is_in_the_command(
     home: Path, spark: FakeSpark, monkeypatch: pytest.MonkeyPatch, kube: Kube, host: str, mode: str
 ) -> None:
     connect(monkeypatch, host, **{"deploy-mode": mode})

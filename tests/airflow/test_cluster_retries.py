@@ -68,7 +68,7 @@ def yarn(spark: FakeSpark, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Res
 
 
 def die_while_following(task: FakeTask, pins: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The worker dies while it follows the job: nothing is told to the registry."""
+    """The worker dies while it follows the job, and the registry does not learn of it."""
     with monkeypatch.context() as patch:
         patch.setattr(RunProjectOperator, "poll_until_complete", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         patch.setattr(runs.Execution, "_record_failure", lambda *_: None)

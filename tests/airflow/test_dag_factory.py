@@ -294,7 +294,7 @@ def test_damaged_cache_is_made_anew(catalog: WriteCatalog) -> None:
     assert set(project_dags(folder)) == {"close"}
 
 
-def test_task_group_stands_in_a_dag_of_ones_own(catalog: WriteCatalog) -> None:
+def test_task_group_works_in_a_dag_of_the_users_own(catalog: WriteCatalog) -> None:
     folder = catalog("close")
     with DAG("own", schedule=None) as dag:
         group = ProjectTaskGroup("close", folder)
@@ -303,7 +303,7 @@ def test_task_group_stands_in_a_dag_of_ones_own(catalog: WriteCatalog) -> None:
     assert group.run.upstream_task_ids == {"close.resolve"}
 
 
-def test_relative_catalog_stands_beside_the_dag_file(catalog: WriteCatalog, tmp_path: Path) -> None:
+def test_relative_catalog_is_beside_the_dag_file(catalog: WriteCatalog, tmp_path: Path) -> None:
     catalog("close")
     file = tmp_path / "dag_file.py"
     file.write_text(

@@ -1,4 +1,4 @@
-"""What of a job's lines is shown while it runs."""
+"""Which of a job's lines are shown while it runs."""
 
 from __future__ import annotations
 

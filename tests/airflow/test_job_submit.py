@@ -81,7 +81,7 @@ def test_a_connect_server_gets_a_plain_process_and_its_token_stays_unseen(monkey
     assert hook.environment[SUBMITTER_VARIABLE] == describe_process(os.getpid())
 
 
-def test_a_driver_elsewhere_is_told_neither_secrets_nor_its_submitter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_remote_driver_gets_neither_secrets_nor_its_submitter(monkeypatch: pytest.MonkeyPatch) -> None:
     assert build_environment(monkeypatch, "yarn", deploy_mode="cluster") == {}
 
 
@@ -116,5 +116,5 @@ def test_line_of_spark_that_repeats_a_secret_is_cleaned_in_all_its_spellings(mon
         (255, "ended with exit code 255"),
     ],
 )
-def test_exit_code_of_a_killed_job_is_told_as_its_signal(code: int, text: str) -> None:
+def test_exit_code_of_a_killed_job_is_reported_as_its_signal(code: int, text: str) -> None:
     assert f"the Spark job {text} without a report" in str(make_exit_error(code))

@@ -1,4 +1,4 @@
-"""The example of mapped tasks: what each of them gets, and what a callback is told."""
+"""The example of mapped tasks: what each of them gets, and what a callback gets."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def test_closing_a_period_does_not_change_the_stored_timetable() -> None:
     assert PeriodTimetable(closed, "month").serialize() == PeriodTimetable(FISCAL, "month").serialize()
 
 
-def test_run_id_needs_no_key_and_repeats_never() -> None:
+def test_run_id_needs_no_key_and_never_repeats() -> None:
     timetable = PeriodTimetable(GREGORIAN, "month")
     at = pendulum.datetime(2024, 2, 1)
     made = {timetable.generate_run_id(run_type=DagRunType.MANUAL, run_after=at, data_interval=None) for _ in range(5)}

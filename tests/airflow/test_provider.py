@@ -68,7 +68,7 @@ def test_connection_sets_places_and_keeps_its_secret(monkeypatch: pytest.MonkeyP
     assert "canary" not in repr(settings)
 
 
-def test_connection_test_tells_everything_that_is_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_connection_test_reports_everything_that_is_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     extra = {"snapshot_store": str(tmp_path / "file" / "x"), "slice_store": str(tmp_path), "catalog_path": "/none"}
     connect(monkeypatch, "faulty", conn_type="runtime", password=f"sqlite:///{tmp_path}/registry.db", extra=extra)
@@ -82,7 +82,7 @@ def test_connection_test_tells_everything_that_is_wrong(monkeypatch: pytest.Monk
     assert "slice store" not in text
 
 
-def test_connection_test_of_garbage_is_told_in_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_connection_test_of_garbage_is_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     extra = {"snapshot_store": str(tmp_path), "slice_store": "zz://nope", "catalog_path": "/none"}
     connect(monkeypatch, "garbage", conn_type="runtime", password="garbage url secretX", extra=extra)

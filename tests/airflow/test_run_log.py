@@ -55,7 +55,7 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Recorder:
     return found
 
 
-def test_failed_run_tells_its_cause_before_what_spark_printed(
+def test_failed_run_shows_its_cause_before_what_spark_printed(
     home: Path, spark: FakeSpark, log: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAKE_SUBMIT_ERROR", json.dumps(DATA_ERROR))
@@ -90,7 +90,7 @@ def test_log_of_a_success_is_one_screen_and_ends_with_the_version(home: Path, sp
     assert seen[-1] == "registered Monthly Close version 1"
 
 
-def test_log_tells_the_matches_of_joins(
+def test_log_shows_the_matches_of_joins(
     home: Path, spark: FakeSpark, log: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     joins = [{"alias": "fx", "matched": 2, "unmatched": 1}]

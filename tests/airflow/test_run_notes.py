@@ -36,7 +36,7 @@ def answer(period: str, rows: tuple[int, ...], status: str = "succeeded", versio
         ([], [], None),
     ],
 )
-def test_note_tells_period_and_result(results: list[dict[str, Any]], failed: list[str], line: str | None) -> None:
+def test_note_shows_period_and_result(results: list[dict[str, Any]], failed: list[str], line: str | None) -> None:
     assert describe("2026-05", results, failed) == line
 
 

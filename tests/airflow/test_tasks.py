@@ -159,7 +159,7 @@ def test_resolve_waits_for_the_slices_of_a_registered_dataset(home: Path, spark:
         resolve(FakeTask(partition_key="2026-02"), "budget-review", **WAIT)
 
 
-def test_stores_that_only_fsspec_knows_are_asked_and_unknown_ones_are_told() -> None:
+def test_stores_that_only_fsspec_knows_are_asked_and_unknown_ones_are_reported() -> None:
     import fsspec
 
     fsspec.filesystem("memory").pipe("/bucket/a.csv", b"x")
@@ -177,7 +177,7 @@ def test_resolve_does_not_wait_for_what_no_data_mend(home: Path) -> None:
 # run
 
 
-def test_run_registers_and_tells_the_asset(home: Path, spark: FakeSpark) -> None:
+def test_run_registers_and_updates_the_asset(home: Path, spark: FakeSpark) -> None:
     task = FakeTask()
     asset = make_asset("Monthly Close")
     report = run(task, resolve(task), outlets=[asset])
@@ -267,7 +267,9 @@ def test_run_without_report_is_retried(home: Path, spark: FakeSpark, monkeypatch
     assert spark.attempts[0] < spark.attempts[1]
 
 
-def test_killed_driver_is_told_in_one_sentence(home: Path, spark: FakeSpark, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_driver_is_reported_in_one_sentence(
+    home: Path, spark: FakeSpark, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("FAKE_SUBMIT_KILLED", "1")
     task = FakeTask()
     with pytest.raises(AirflowException) as raised:
@@ -279,7 +281,7 @@ def test_killed_driver_is_told_in_one_sentence(home: Path, spark: FakeSpark, mon
     assert "--snapshot" not in str(raised.value)
 
 
-def test_failure_is_told_and_gives_the_lease_back_when_the_report_cannot_be_read(
+def test_failure_is_reported_and_gives_the_lease_back_when_the_report_cannot_be_read(
     home: Path, spark: FakeSpark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_: object, uri: str) -> None:
@@ -347,7 +349,7 @@ def test_credential_reaches_the_driver_in_its_environment_alone(
     assert not [path for path in files if b"canary" in path.read_bytes()]
 
 
-def test_retry_of_a_run_whose_end_airflow_never_heard_of_tells_it_whole(
+def test_retry_of_a_run_whose_end_airflow_missed_returns_its_whole_result(
     home: Path, spark: FakeSpark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = FakeTask()
@@ -382,7 +384,7 @@ def test_project_that_needs_an_approval_is_staged_and_not_published(home: Path, 
     assert registry.list_publications("fx-close") == []
 
 
-def test_job_that_compares_is_told_where_readers_find_a_tables_rows(home: Path, spark: FakeSpark) -> None:
+def test_job_that_compares_gets_the_location_of_a_tables_published_rows(home: Path, spark: FakeSpark) -> None:
     import runpy
 
     import pyarrow as pa

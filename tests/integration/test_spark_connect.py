@@ -1,4 +1,4 @@
-"""The same snapshots on a Spark Connect server as on a Spark of one's own: same rows, same ids."""
+"""The same snapshots on a Spark Connect server as on a local Spark: same rows, same ids."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_the_command_runs_on_a_server_with_the_same_result(project: Path, connec
     assert counts[0] == counts[1]
 
 
-def test_an_error_of_the_data_is_told_as_ever(project: Path, connect_server: int) -> None:
+def test_an_error_of_the_data_is_reported_as_usual(project: Path, connect_server: int) -> None:
     source = project / "data" / "transactions" / "2026-01.csv"
     before = source.read_text()
     source.write_text(before + "JE-X,4000,EUR,a lot\n")

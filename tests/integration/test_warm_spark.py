@@ -1,4 +1,4 @@
-"""A run on the warm Spark, and what a stranger gets from it."""
+"""A run on the warm Spark, which lets nobody in without its token."""
 
 from __future__ import annotations
 

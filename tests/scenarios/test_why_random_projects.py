@@ -1,4 +1,4 @@
-"""Random projects: the steps that `why` tells of a row make up the row that is published, of every row."""
+"""Random projects: the steps that `why` shows for each row make up the row that is published."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def fold(row: RowHistory, before: int) -> dict[str, str | None]:
 
 
 def check_outputs(snapshot: Snapshot, sinks: MemorySinks, history: History, but: int = 0) -> None:
-    """Every row of every output is told, and its steps make it up; `but` is an output that drops equal rows."""
+    """The history has every row of every output, made up by its steps; `but` is an output that drops equal rows."""
     for output in (output for output in snapshot.plan.outputs if output.seq != but):
         proofs = [(row, proof) for row in history.rows for proof in row.outputs if proof.seq == output.seq]
         selected = [(row, proof) for row, proof in proofs if proof.selected]
@@ -50,14 +50,14 @@ def check_groups(snapshot: Snapshot, history: History) -> None:
         if not isinstance(operation, AggregateOperation):
             continue
         counted: dict[tuple[tuple[str, str | None], ...], int] = {}
-        told: dict[tuple[tuple[str, str | None], ...], set[int]] = {}
+        in_steps: dict[tuple[tuple[str, str | None], ...], set[int]] = {}
         for row in history.rows:
             for step in row.steps:
                 if step.seq == operation.seq and step.group is not None:
                     key = tuple(step.group.key.items())
-                    told.setdefault(key, set()).add(step.group.rows)
+                    in_steps.setdefault(key, set()).add(step.group.rows)
                     counted[key] = counted.get(key, 0) + (row.origin.operation_seq != operation.seq)
-        assert {key: {count} for key, count in counted.items()} == told
+        assert {key: {count} for key, count in counted.items()} == in_steps
 
 
 def check_seed(seed: int, spark: SparkSession, folder: Path) -> bool:

@@ -1,4 +1,4 @@
-"""What `why` tells of operations that random projects do not have: its steps make up the published rows."""
+"""`why` of operations that random projects do not have: its steps make up the published rows."""
 
 from __future__ import annotations
 

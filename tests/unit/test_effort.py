@@ -104,7 +104,7 @@ LONG_TEXTS = {
     "url of slashes": make_url("//a:" * 50_000),
     "url of Oracle": make_url("jdbc:oracle:a:b" * 30_000),
 }
-"""Those that a pattern searches: where it goes back and forth, the test runs into the limit of all tests."""
+"""Texts for regular expressions: one that backtracks makes the test run into its timeout."""
 
 
 def validate(folder: Path, documents: Iterable[str]) -> Validation:
@@ -167,7 +167,7 @@ def test_hint_is_given_for_a_misspelt_name_among_many(count: int) -> None:
     assert suggest("colunm_of_ledger_1", known) == "did you mean 'column_of_ledger_1'?"
 
 
-def test_first_of_the_outputs_that_meet_is_told(tmp_path: Path) -> None:
+def test_first_of_two_outputs_that_overlap_is_reported(tmp_path: Path) -> None:
     paths = ["a/b", "a/b/c", "x", "a", "x/y/z", "ab"]
     outputs = [make_output(number + 1, path) for number, path in enumerate(paths)]
     found = validate(tmp_path, [*BASE, make_project("p", "d", outputs)])
@@ -178,7 +178,7 @@ def test_first_of_the_outputs_that_meet_is_told(tmp_path: Path) -> None:
     ]
 
 
-def test_each_circle_of_lookups_is_told_at_its_first_dataset(tmp_path: Path) -> None:
+def test_each_circle_of_lookups_is_reported_at_its_first_dataset(tmp_path: Path) -> None:
     targets = {"a": "c", "b": "c", "c": "b", "d": "d"}
     datasets = [make_dataset(name, extra=make_lookup(target)) for name, target in targets.items()]
     found = validate(tmp_path, [LAKE, RESOLVER, *datasets])

@@ -1,4 +1,4 @@
-"""Requests that no page sends: each is refused in words, and none ends in an error of the server."""
+"""Requests that no page sends: each is refused with a message, and none is a server error."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_nothing_is_answered_when_rights_cannot_be_asked(
     assert (answer.status_code, answer.text) == (500, "Internal Server Error")
 
 
-def test_what_people_write_is_no_markup_in_the_file(client: TestClient) -> None:
+def test_what_people_write_is_not_markup_in_the_file(client: TestClient) -> None:
     period = "/api/dags/fx-close/periods/2026-01"
     body = {"status": "closed", "reason": f"{MARKUP}<img src=x onerror=alert(1)>"}
     assert client.post(f"{period}/status", json=body, headers=ORIGIN).status_code == 200

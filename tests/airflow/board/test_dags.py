@@ -21,7 +21,7 @@ def read(dag: DAG) -> list[ProjectDag]:
     return list(_read_dag(dag.dag_id, DagSerialization.to_dict(dag)))
 
 
-def test_mapped_tasks_tell_project_and_catalog_too(home: Path) -> None:
+def test_mapped_tasks_name_project_and_catalog_too(home: Path) -> None:
     catalog = str(home / "catalog")
     with DAG("restate", schedule=None) as dag:
         ResolveOperator(task_id="one", project="fx-close", catalog=catalog)

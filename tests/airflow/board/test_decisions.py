@@ -41,7 +41,7 @@ def see(client: TestClient) -> Any:
     return client.get("/api/dags/fx-close/periods/2026-01").json()
 
 
-def test_evidence_tells_what_waits_and_for_whom(client: TestClient, close: Close) -> None:
+def test_evidence_shows_what_waits_and_for_whom(client: TestClient, close: Close) -> None:
     shown = see(client)
     waiting = shown["waiting"]
     assert shown["state"] == "staged"

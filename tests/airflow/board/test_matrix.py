@@ -30,7 +30,7 @@ def make_dag(catalog: Path, project: str, dag_id: str | None = None) -> ProjectD
     return ProjectDag(dag_id or project, project, str(catalog), "runtime_default", (), None, None)
 
 
-def test_catalog_that_is_not_here_stands_beside_the_matrix(
+def test_missing_catalog_is_listed_beside_the_matrix(
     client: TestClient, rights: Rights, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_by(monkeypatch, rights, make_dag(home / "catalog", "fx-close"), make_dag(home / "elsewhere", "fx-open"))
@@ -52,7 +52,7 @@ def test_mistake_in_one_project_hides_no_other(client: TestClient, rights: Right
     assert "no_such_column" in entry["reason"]
 
 
-def test_coarser_periods_span_the_columns_that_lie_in_them(
+def test_coarser_periods_span_the_columns_of_their_parts(
     client: TestClient, rights: Rights, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     catalog = home / "catalog"
@@ -77,7 +77,7 @@ def test_periods_after_the_end_of_the_dag_are_not_due(
     assert sorted(project["cells"]) == ["2026-01", "2026-02", "2026-03"]
 
 
-def test_dag_that_is_switched_off_is_told(client: TestClient, rights: Rights) -> None:
+def test_dag_that_is_switched_off_is_reported(client: TestClient, rights: Rights) -> None:
     rights.paused.add("fx-close")
     assert {project["dag_id"]: project["is_paused"] for project in show(client)["projects"]} == {
         "budget-review": False,

@@ -107,7 +107,7 @@ def test_body_that_is_not_complete_is_refused(client: TestClient, body: dict[str
     assert client.post(STATUS, json=body, headers=ORIGIN).status_code == 422
 
 
-def test_closing_stands_in_the_registry_with_name_and_reason(client: TestClient, home: Path) -> None:
+def test_closing_is_recorded_in_the_registry_with_name_and_reason(client: TestClient, home: Path) -> None:
     assert client.post(STATUS, json=CLOSE, headers=ORIGIN).json() == {"message": "2026-01 is closed"}
     registry = open_registry(f"sqlite:///{home}/.runtime/registry.db")
     record = registry.get_period("gregorian", "2026-01")
@@ -133,7 +133,7 @@ def test_lock_leaves_its_mark_at_the_tables_of_the_period(client: TestClient, ho
 
 
 @pytest.mark.parametrize("period", ["2026-13", "never", "2026-Q1"])
-def test_unknown_period_is_told(client: TestClient, period: str) -> None:
+def test_unknown_period_is_reported(client: TestClient, period: str) -> None:
     answer = client.get(f"/api/dags/fx-close/periods/{period}")
     assert answer.status_code == 409
     assert "PERIOD_001" in answer.json()["detail"]

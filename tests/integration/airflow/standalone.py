@@ -81,7 +81,8 @@ class Standalone:
             "AIRFLOW__API__BASE_URL": url,
             "AIRFLOW__API__WORKERS": "1",
             "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "5",
-            "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "20",
+            # No test changes a catalog after its DAG file was parsed.
+            "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "300",
             "AIRFLOW__DAG_PROCESSOR__PARSING_PROCESSES": "1",
             "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.5",
             "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(find_free_port()),
@@ -99,7 +100,7 @@ class Standalone:
         return kept | own
 
     def start(self) -> None:
-        """Start all components and wait until they are well."""
+        """Start all components and wait until they are healthy."""
         self.home.mkdir(parents=True, exist_ok=True)
         (self.home / "passwords.json").write_text(json.dumps({name: name for name in USERS}), encoding="utf-8")
         with self.log.open("wb") as log:

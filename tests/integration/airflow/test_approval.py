@@ -1,4 +1,4 @@
-"""Four eyes in a real Airflow: who has run it does not approve it, and what was answered stands."""
+"""Approval in a real Airflow: nobody approves their own run, and an answer is final."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def test_failing_check_fails_the_task_at_once_and_says_why(airflow: Standalone, 
     assert "Check 'one row a line' failed: 2 of 5 rows share journal, line with another row" in log
     assert "for example journal = J2, line = 2, amount = " in log
     assert "checked.yaml:" in log
-    # What is only watched is told too, and is no reason to fail.
+    # A check that only warns is reported too, and does not fail the task.
     assert "check 'journals balance' warned" in log
     assert "Check 'journals balance' failed" not in log
 

@@ -20,7 +20,7 @@ def test_provider_and_timetable_are_listed(airflow: Standalone) -> None:
     assert "PeriodTimetable" in json.dumps(ours)
 
 
-def test_connections_test_button_tells_of_a_good_and_of_a_bad_one(airflow: Standalone, tmp_path: Path) -> None:
+def test_test_button_distinguishes_a_good_connection_from_a_bad_one(airflow: Standalone, tmp_path: Path) -> None:
     extra = {
         "snapshot_store": str(tmp_path),
         "slice_store": str(tmp_path),

@@ -12,7 +12,7 @@ from tests.integration.airflow.standalone import Standalone
 pytestmark = [pytest.mark.integration, pytest.mark.airflow, pytest.mark.timeout(900)]
 
 
-def test_months_are_run_one_by_one_and_told_of_when_one_fails(airflow: Standalone) -> None:
+def test_months_are_run_one_by_one_and_a_failure_is_reported(airflow: Standalone) -> None:
     airflow.wait_for_dag("restate-months")
     run_id = airflow.trigger("restate-months", conf={"months": ["2026-02", "2025-05"]})
     assert airflow.wait_for_run("restate-months", run_id) == "success"

@@ -74,7 +74,7 @@ def test_log_of_a_run_is_one_screen_and_ends_with_the_version(
     assert "deprecated" not in whole
 
 
-def test_note_of_a_run_tells_period_and_result(closed: list[dict[str, Any]]) -> None:
+def test_note_of_a_run_shows_period_and_result(closed: list[dict[str, Any]]) -> None:
     for run in closed:
         assert re.fullmatch(
             rf"{run['partition_key']}: [0-9,]+ rows, \d outputs, Monthly Close v\d", run["note"].splitlines()[0]

@@ -34,7 +34,9 @@ def sold(airflow: Standalone) -> list[dict[str, Any]]:
     return airflow.wait_for_runs("store-sales", 3)
 
 
-def test_backfill_over_rest_makes_one_run_a_retail_period(airflow: Standalone, sold: list[dict[str, Any]]) -> None:
+def test_backfill_over_the_rest_api_makes_one_run_per_retail_period(
+    airflow: Standalone, sold: list[dict[str, Any]]
+) -> None:
     assert sorted(run["partition_key"] for run in sold) == PERIODS
     assert {run["state"] for run in sold} == {"success"}
     assert {row["_period"] for row in read_table(airflow, "store_sales")} == set(PERIODS)

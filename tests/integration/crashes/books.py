@@ -160,7 +160,7 @@ class Books:
         return [*chosen, "--report", str(self.folder / "report.json"), *settings]
 
     def start(self, arguments: Sequence[str], program: Sequence[str] = ()) -> subprocess.Popen[str]:
-        """Start `airflow-runtime run`, or a program that stands for it, in a process group of its own."""
+        """Start `airflow-runtime run`, or a program in its place, in a process group of its own."""
         chosen = list(program) or [sys.executable, "-m", "airflow_provider_runtime.cli.main", "run"]
         return subprocess.Popen(
             [*chosen, *arguments],
@@ -185,7 +185,7 @@ class Books:
         assert result.succeeded, result.problems
 
     def read_lake(self) -> list[dict[str, Any]]:
-        """Return the rows that a plain Parquet reader finds below the lake's folder, whatever else stands there."""
+        """Return the rows that a plain Parquet reader finds below the lake's folder, whatever else is there."""
         return read_parquet(self.folder / "lake")
 
     def read_warehouse(self) -> list[dict[str, Any]]:

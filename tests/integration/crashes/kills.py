@@ -1,4 +1,4 @@
-"""Kills a run at a moment that a seed decides."""
+"""Kills a run at a time that a seed decides."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Kill:
 
 
 def choose_kill(chance: random.Random, cluster: SparkCluster | None) -> Kill:
-    """Draw a victim and a moment; executors are processes of their own on a cluster alone."""
+    """Draw a victim and a time; executors are processes of their own on a cluster alone."""
     said, longest = chance.choice(MOMENTS)
     return Kill(chance.choice(VICTIMS if cluster else VICTIMS[:2]), said, chance.random() * longest)
 
 
 def watch(process: subprocess.Popen[str], kill: Kill | None, cluster: SparkCluster | None) -> tuple[int, str, bool]:
-    """Wait for a run's end, and kill its victim when the moment has come: status, what it said, whether it was hit."""
+    """Wait for a run's end, and kill its victim in time: status, what it said, whether it was hit."""
     lines: list[str] = []
     come = threading.Event()
     hit = threading.Event()

@@ -1,4 +1,4 @@
-"""A run that is killed at any moment and retried has exactly one effect, and nobody ever sees half of it.
+"""A run that is killed at any time and retried has exactly one effect, and nobody ever sees half of it.
 
 Two states of January's ledger take turns. Each round kills runs of the one until one of them succeeds, while readers
 watch; then all that can be seen must be what an undisturbed run of that state has made elsewhere. Runs take place in

@@ -1,4 +1,4 @@
-"""What the surroundings can do to a run: each gives an error with a code, leaves nothing half done, and passes."""
+"""Faults around a run: each gives an error with a code, leaves nothing half done, and is over with its cause."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def fill(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("place", ["out", "slices", "snapshots"])
-def test_full_disk_is_told_and_the_next_try_works(workplace: Workplace, place: str) -> None:
+def test_full_disk_is_reported_and_the_next_try_works(workplace: Workplace, place: str) -> None:
     folder = workplace.folder / place
     with mount_small(folder, 256) as grow:
         filler = fill(folder)
@@ -112,7 +112,7 @@ def test_full_disk_is_told_and_the_next_try_works(workplace: Workplace, place: s
         check_next_try(workplace)
 
 
-def test_full_disk_under_the_registry_is_told_and_the_next_try_works(workplace: Workplace) -> None:
+def test_full_disk_under_the_registry_is_reported_and_the_next_try_works(workplace: Workplace) -> None:
     workplace.registry.close()
     with mount_small(workplace.folder / "state", 512) as grow:
         filler = fill(workplace.folder / "state")
@@ -127,7 +127,7 @@ def test_full_disk_under_the_registry_is_told_and_the_next_try_works(workplace: 
 
 
 @pytest.mark.parametrize("place", ["out", "out/.first.runtime", "slices", "snapshots", "out/first"])
-def test_folder_that_cannot_be_written_is_told_and_the_next_try_works(workplace: Workplace, place: str) -> None:
+def test_folder_that_cannot_be_written_is_reported_and_the_next_try_works(workplace: Workplace, place: str) -> None:
     folder = workplace.folder / place
     with make_unwritable(folder):
         error = try_once(workplace)
@@ -153,7 +153,7 @@ def make_unwritable(folder: Path) -> Iterator[None]:
         change("-")
 
 
-def test_file_where_the_output_wants_a_folder_is_told_and_the_next_try_works(workplace: Workplace) -> None:
+def test_file_where_the_output_wants_a_folder_is_reported_and_the_next_try_works(workplace: Workplace) -> None:
     table = workplace.folder / "out" / "first"
     aside = table.with_name("aside")
     table.rename(aside)
@@ -166,7 +166,7 @@ def test_file_where_the_output_wants_a_folder_is_told_and_the_next_try_works(wor
     check_next_try(workplace)
 
 
-def test_locked_registry_is_told_and_the_next_try_works(workplace: Workplace) -> None:
+def test_locked_registry_is_reported_and_the_next_try_works(workplace: Workplace) -> None:
     with closing(sqlite3.connect(workplace.url.removeprefix("sqlite:///"), isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         error = try_once(workplace)
@@ -177,7 +177,7 @@ def test_locked_registry_is_told_and_the_next_try_works(workplace: Workplace) ->
     check_next_try(workplace)
 
 
-def test_registry_locked_for_a_moment_is_waited_for(workplace: Workplace) -> None:
+def test_registry_that_is_locked_briefly_is_waited_for(workplace: Workplace) -> None:
     other = sqlite3.connect(workplace.url.removeprefix("sqlite:///"), isolation_level=None, check_same_thread=False)
     other.execute("BEGIN EXCLUSIVE")
     timer = threading.Timer(0.4, other.execute, ("ROLLBACK",))
@@ -188,7 +188,7 @@ def test_registry_locked_for_a_moment_is_waited_for(workplace: Workplace) -> Non
 
 
 @pytest.mark.parametrize("damage", ["missing", "truncated", "empty", "garbage"])
-def test_damaged_slice_is_told_and_works_again_when_it_is_restored(workplace: Workplace, damage: str) -> None:
+def test_damaged_slice_is_reported_and_works_again_when_it_is_restored(workplace: Workplace, damage: str) -> None:
     workplace.run("reader", "2026-01")
     before = workplace.read("reader", "shop", "double")
     (file,) = (workplace.folder / "slices").rglob("*.parquet")

@@ -36,7 +36,7 @@ def _compete(url: str, number: int, answers: Queue[str]) -> None:
 
 
 def _run_processes(target: object, url: str) -> list[str]:
-    # Processes that are no copies of this one, with its threads, and need not import everything again each.
+    # Neither copies of this process, with its threads, nor processes that each import everything again.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["airflow_provider_runtime.core.registry.sql", "psycopg", __name__])
     answers: Queue[str] = context.Queue()

@@ -1,4 +1,4 @@
-"""What comes between an attempt's begin and its end: a database that is away, a lock, another run, a clock."""
+"""Disturbances of an attempt: a database that is down, a lock, another run, a clock."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_lease_that_expires_while_its_holder_works_is_lost_only_to_another_run(u
 
 
 @pytest.mark.parametrize("locked", ["2026-01", "2026-Q1", "2026"])
-def test_lock_while_a_run_is_under_way_is_told_to_its_holder_once(url: str, locked: str) -> None:
+def test_lock_during_a_run_is_reported_to_its_holder_once(url: str, locked: str) -> None:
     registry = open_registry(url)
     attempt = begin(registry, make_start("a", enclosing_periods=("2026-Q1", "2026")))
     told = threading.Event()
@@ -94,7 +94,7 @@ def test_registry_keeps_one_connection_for_a_run(postgres_url: str) -> None:
     registry.close()
 
 
-def test_writer_frozen_inside_a_transaction_holds_up_the_others_for_a_moment_only(
+def test_writer_frozen_inside_a_transaction_holds_up_the_others_only_briefly(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("airflow_provider_runtime.core.registry.sql.LONGEST_PAUSE_SECONDS", 1)

@@ -72,7 +72,7 @@ def test_the_same_snapshot_over_other_rows_registers_a_new_version(chain: Workpl
     assert chain.execute(snapshot).registrations[0].version == 2
 
 
-def test_a_period_that_was_never_registered_is_no_data(chain: Workplace) -> None:
+def test_a_period_that_was_never_registered_has_no_data(chain: Workplace) -> None:
     chain.run("first", "2026-01")
     with pytest.raises(DataError, match="DATA_001"):
         chain.execute(chain.resolve("reader", "2026-02"))

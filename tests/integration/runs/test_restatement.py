@@ -75,7 +75,7 @@ def test_equal_files_are_recognised_without_comparing_rows(books: Workplace, mon
     assert totals["double"] == ("30.00", "0.00")
 
 
-def test_mistyped_key_is_told_before_anything_runs(books: Workplace) -> None:
+def test_mistyped_key_is_reported_before_anything_runs(books: Workplace) -> None:
     with pytest.raises(click.UsageError, match=r"'shp'.*did you mean 'shop'"):
         compare(books, "2026-01", "shp")
 

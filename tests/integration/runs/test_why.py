@@ -89,7 +89,7 @@ def list_proofs(row: RowHistory) -> list[tuple[int, bool, bool, bool | None]]:
     return [(proof.seq, proof.selected, proof.published, proof.equal) for proof in row.outputs]
 
 
-def test_loaded_row_is_told_from_its_file_to_its_outputs(books: Workplace) -> None:
+def test_loaded_row_is_followed_from_its_file_to_its_outputs(books: Workplace) -> None:
     history = why(books, where='shop = "north" AND amount = 10')
     (row,) = history.rows
     assert row.origin.file == f"{books.folder}/data/sales/{PERIOD}.csv"

@@ -114,9 +114,6 @@ class Workplace:
         rows = found.to_table(columns=list(columns)).to_pylist()
         return sorted((tuple(row[name] for name in columns) for row in rows), key=repr)
 
-    def count_files(self, path: str) -> int:
-        return sum(1 for found in (self.folder / "out" / path).rglob("*") if found.is_file())
-
 
 def money(text: str) -> Decimal:
     assert re.fullmatch(r"-?\d+\.\d\d", text)

@@ -167,7 +167,7 @@ def test_rows_of_another_project_are_not_replaced(
     assert not kit.has_folder_of(request)
 
 
-def test_periods_of_several_projects_stand_side_by_side(kit: TableKit) -> None:
+def test_periods_of_several_projects_are_shown_side_by_side(kit: TableKit) -> None:
     kit.publish(lines("2026-01", "1.00"), shared=False)
     kit.publish(lines("2026-02", "2.00"), project="other", period="2026-02", shared=False)
     kit.publish(lines("2026-01", "3.00"), token=2, shared=False)
@@ -225,7 +225,7 @@ def test_answers_that_stay_lost_are_worth_a_retry(kit: TableKit, monkeypatch: An
     assert not kit.open().commit(request).repeated
 
 
-def test_commits_about_other_periods_are_no_conflict(kit: TableKit) -> None:
+def test_commits_for_other_periods_do_not_conflict(kit: TableKit) -> None:
     base = kit.publish(lines("2026-01", "1.00"))
     request = with_base(kit.stage(lines("2026-01", "2.00"), token=2), base)
     kit.publish(lines("2026-02", "3.00"), project="other", period="2026-02")
@@ -348,7 +348,7 @@ def test_unpartitioned_table_is_replaced_by_period_where_files_allow_it(kit: Tab
     ],
 )
 @pytest.mark.parametrize("periods", [("2026-01",), ()], ids=["period", "overwrite"])
-def test_partitions_that_files_of_a_period_do_not_tell_are_refused_before_the_job(
+def test_partitions_unknown_to_the_files_of_a_period_are_refused_before_the_job(
     tmp_path: Path, column: str, transform: Any, said: str | None, periods: tuple[str, ...]
 ) -> None:
     kit = TableKit("iceberg", tmp_path)
@@ -455,7 +455,7 @@ def _count_versions(kit: TableKit) -> int:
 
 
 @pytest.mark.parametrize("ahead", [0, 4_102_444_800_000], ids=["replaced", "clock ahead"])
-def test_newer_attempt_is_told_before_the_job_with_the_way_out_when_a_clock_was_ahead(
+def test_newer_attempt_is_reported_before_the_job_with_the_way_out_when_a_clock_was_ahead(
     kit: TableKit, ahead: int
 ) -> None:
     kit.publish(lines("2026-01", "1.00"), token=2 + ahead)

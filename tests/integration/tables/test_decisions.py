@@ -73,7 +73,7 @@ def test_staged_rows_are_seen_by_nobody_and_gone_after_discard(books: Books) -> 
 
 
 @pytest.mark.parametrize("is_table_gone", [True, False])
-def test_staged_files_that_were_cleared_away_are_told(books: Books, is_table_gone: bool) -> None:
+def test_staged_files_that_were_cleared_away_are_reported(books: Books, is_table_gone: bool) -> None:
     books.run()
     books.ledger.publish(lines("2026-01", "7.00"), token=2)
     staged = Staged(books)
@@ -150,7 +150,7 @@ def test_discard_after_a_publication_that_died_keeps_committed_files(
     assert books.read_results() == expected
 
 
-def test_check_that_fails_commits_nothing_and_is_told_with_its_rows(books: Books) -> None:
+def test_check_that_fails_commits_nothing_and_is_reported_with_its_rows(books: Books) -> None:
     check = {"name": "at most one", "output": 20, "rows": "doubled <= 2", "on_fail": "block"}
     total = {"name": "total", "output": 20, "value": "SUM(doubled)"}
     books.define(double_into(books.destination()), checks=[check, total])

@@ -100,7 +100,7 @@ def test_column_that_was_added_is_null_in_older_files(books: Books) -> None:
     assert rows == [("None", "2.20"), ("x", "4.00")]
 
 
-def test_declared_column_that_a_version_lacks_is_told(books: Books) -> None:
+def test_declared_column_that_a_version_lacks_is_reported(books: Books) -> None:
     declare(books, 4, {**AMOUNT, "name": "amuont"})
     operations = double_into(books.destination())
     operations[0]["arguments"]["assignments"][0]["expression"] = "amuont * 2"
@@ -110,7 +110,7 @@ def test_declared_column_that_a_version_lacks_is_told(books: Books) -> None:
     assert "amuont" in str(result.problems[0])
 
 
-def test_delta_output_that_is_partitioned_by_something_else_is_told_when_resolving(books: Books) -> None:
+def test_delta_output_that_is_partitioned_by_something_else_is_reported_when_resolving(books: Books) -> None:
     if books.format == "iceberg":
         pytest.skip("files of one period each can be replaced in any Iceberg table")
     from deltalake import write_deltalake

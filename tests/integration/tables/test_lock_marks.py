@@ -42,7 +42,7 @@ def test_period_that_was_locked_is_not_replaced(kit: TableKit) -> None:
     assert kit.read() == [*lines("2026-01", "1.00"), *lines("2026-02", "9.00")]
 
 
-def test_period_that_lies_in_a_locked_one_is_not_replaced(kit: TableKit) -> None:
+def test_period_that_is_part_of_a_locked_one_is_not_replaced(kit: TableKit) -> None:
     kit.publish(lines("2026-01", "1.00"))
     assert kit.open().leave_lock(name_lock("gregorian", "2026"), MARK)
     with pytest.raises(RuntimeProviderError, match="period 2026-01 is part of 2026, which was locked by ann"):

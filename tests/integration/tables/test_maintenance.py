@@ -92,7 +92,7 @@ def test_current_version_survives_the_removal_of_old_files(kit: TableKit) -> Non
     assert kit.read() == lines("2026-01", "3.00")
 
 
-def test_staged_files_that_were_cleared_away_are_told(kit: TableKit) -> None:
+def test_staged_files_that_were_cleared_away_are_reported(kit: TableKit) -> None:
     kit.publish(lines("2026-01", "1.00"))
     request = kit.stage(lines("2026-01", "2.00"), token=2)
     for path in kit.folder_of(request).glob("*.parquet"):
@@ -120,7 +120,7 @@ def test_version_that_was_rolled_back_is_current_again(kit: TableKit, monkeypatc
 
 
 @pytest.mark.parametrize("content", [b"", b"{broken", b"nonsense" * 9])
-def test_damaged_metadata_are_told_and_not_tried_again(kit: TableKit, content: bytes) -> None:
+def test_damaged_metadata_are_reported_and_not_tried_again(kit: TableKit, content: bytes) -> None:
     kit.publish(lines("2026-01", "1.00"))
     if kit.format == "delta":
         files = [kit.root / kit.name / "_delta_log" / f"{1:020d}.json"]

@@ -57,7 +57,7 @@ def test_pinned_version_keeps_its_rows_when_the_table_moves_on(kit: TableKit) ->
     assert kit.open().find_version() != version
 
 
-def test_pin_tells_types_sizes_and_rows(kit: TableKit) -> None:
+def test_pin_shows_types_sizes_and_rows(kit: TableKit) -> None:
     kit.publish(lines("2026-01", "1.00", "2.00"))
     pinned = pin(kit)
     assert pinned.columns == LEDGER

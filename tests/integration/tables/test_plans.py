@@ -154,7 +154,7 @@ RATE_COLUMNS = (
 
 
 def _publish_rates(books: Books) -> TableKit:
-    """A bitemporal table whose rows of two years stand in a file each."""
+    """A bitemporal table whose rows of two years are in a file each."""
     old, new = (date(2025, 1, 1), date(2026, 1, 1)), (date(2026, 1, 1), None)
     rows = [
         {"account": account, "rate": Decimal(rate), "_period_from": start, "_period_to": end}

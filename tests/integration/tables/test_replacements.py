@@ -62,7 +62,7 @@ READERS: tuple[Callable[[TableKit], list[tuple[str, str, str]]], ...] = (
 
 
 def find_mixture(rows: list[tuple[str, str, str]]) -> str | None:
-    """Return what is wrong with what a reader has seen: a period is one replacement, whole."""
+    """Return what is wrong with what a reader has seen: every period must be exactly one replacement."""
     amounts: dict[str, Counter[tuple[str, str]]] = {}
     for period, project, amount in rows:
         amounts.setdefault(period, Counter())[project, amount] += 1
@@ -118,7 +118,7 @@ class Writers:
         self.answers: Counter[str] = Counter()
         self.kills = 0
         self.ends: list[int] = []
-        """How lives have ended: by themselves, or killed."""
+        """How processes have ended: by themselves, or killed."""
         self.processes: list[subprocess.Popen[str]] = []
 
     def run(self, commits: int) -> None:

@@ -8,8 +8,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -124,7 +122,7 @@ def test_new_column_of_an_output_is_added_to_its_table(books: Books) -> None:
     assert rows == {"2026-01": True, "2026-02": False}
 
 
-def test_columns_that_do_not_fit_are_told_when_resolving(books: Books) -> None:
+def test_columns_that_do_not_fit_are_reported_when_resolving(books: Books) -> None:
     books.ledger.publish(lines("2026-01", "1.00"))
     wrong = (TableColumn("account", "bigint"), TableColumn("_period", "string"))
     books.results.publish([], columns=wrong, periods=())
@@ -136,7 +134,7 @@ def test_columns_that_do_not_fit_are_told_when_resolving(books: Books) -> None:
     assert str(problem.location.file).endswith("project.yaml")
 
 
-def test_output_without_period_column_is_told_when_validating(books: Books) -> None:
+def test_output_without_period_column_is_reported_when_validating(books: Books) -> None:
     books.define(double_into(books.destination(), columns=["account", "doubled"]))
     with pytest.raises(RuntimeProviderError, match="must include the column _period") as caught:
         books.place.resolve("close", "2026-01")
@@ -166,20 +164,6 @@ def test_files_of_a_version_that_has_expired_are_data_001(books: Books) -> None:
     assert result.problems[0].code == "DATA_001"
     assert f"version {location.version}" in result.problems[0].message
     assert "resolve again" in str(result.problems[0].hint)
-
-
-def test_file_of_a_version_that_was_replaced_under_its_name_is_data_001(books: Books) -> None:
-    books.ledger.publish(lines("2026-01", "1.00"))
-    books.define(double_into(books.destination()))
-    snapshot = books.place.resolve("close", "2026-01")
-    location = snapshot.input_table.locations[0]
-    file = Path(f"{location.uri}/{location.files[0]}".removeprefix("file://"))
-    kept = pq.read_table(file, partitioning=None)
-    pq.write_table(kept.set_column(0, "account", pa.array(["an account with a longer name"])), file)
-    result = books.place.execute(snapshot)
-    assert result.problems[0].code == "DATA_001"
-    assert f"files of version {location.version}" in result.problems[0].message
-    assert "were replaced" in result.problems[0].message
 
 
 @pytest.mark.parametrize("landed", [False, True], ids=["before the commit", "after the commit"])
@@ -338,7 +322,7 @@ def test_diff_compares_with_the_period_that_is_published(books: Books) -> None:
     assert books.read_results()[:2] == [("2026-01", "A0", "2.00"), ("2026-01", "A1", "4.00")]
 
 
-def test_diff_of_a_column_that_the_table_has_not_got_yet(books: Books) -> None:
+def test_diff_of_a_column_that_the_table_lacks(books: Books) -> None:
     books.ledger.publish(lines("2026-01", "1.00"))
     books.define(double_into(books.destination(), key=["account"]))
     books.run()
@@ -358,7 +342,7 @@ def test_diff_of_an_overwritten_table_compares_all_of_it(books: Books) -> None:
     assert (found.rows_before, found.added, found.removed) == (1, 1, 1)
 
 
-def test_report_tells_what_changed_when_the_project_asks_for_it(books: Books) -> None:
+def test_report_shows_what_changed_when_the_project_asks_for_it(books: Books) -> None:
     books.ledger.publish(lines("2026-01", "1.00"))
     books.define(double_into(books.destination(), key=["account"]), publication={"compare": True})
     assert "comparison" not in books.run().report
@@ -368,7 +352,7 @@ def test_report_tells_what_changed_when_the_project_asks_for_it(books: Books) ->
 
 
 def _stage_and_compare(books: Books, period: str = "2026-01") -> OutputComparison:
-    """What `diff` tells of the one output: of rows staged for it, and of the same staged run looked at later."""
+    """What `diff` shows for the one output: for rows staged to be compared, and for the same staged run later."""
     snapshot = books.place.resolve("close", period)
     uri = write_snapshot(snapshot, str(books.place.folder / "snapshots"))
     request = CompareRequest()
@@ -404,7 +388,7 @@ def test_why_proves_rows_of_tables_by_the_version_that_their_run_has_committed(b
     assert [(proof.selected, proof.published, proof.equal) for proof in row.outputs] == [(True, True, True)]
 
 
-def test_clock_that_was_ahead_in_another_registry_is_told_before_the_job_and_can_be_released(books: Books) -> None:
+def test_clock_that_was_ahead_in_another_registry_is_reported_before_the_job_and_can_be_released(books: Books) -> None:
     books.ledger.publish(lines("2026-01", "1.00"))
     books.define(double_into(books.destination()))
     ahead = 4_102_444_800_000

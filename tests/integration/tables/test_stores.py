@@ -103,7 +103,7 @@ CASES: tuple[Callable[[TableKit], None], ...] = (
     committing.test_new_column_is_added_and_older_rows_have_none,
     committing.test_older_attempt_is_refused_and_its_files_are_removed,
     committing.test_same_rows_of_the_same_snapshot_are_not_committed_twice,
-    committing.test_commits_about_other_periods_are_no_conflict,
+    committing.test_commits_for_other_periods_do_not_conflict,
     committing.test_rows_that_a_stranger_adds_are_a_conflict_in_the_same_period_only,
     committing.test_run_key_of_the_history_names_project_period_snapshot_and_token,
 )
@@ -136,7 +136,7 @@ def test_commit_whose_answer_a_gateway_has_lost_is_found(tmp_path: Path, rest: R
     assert kit.read() == lines("2026-01", "2.00")
 
 
-def test_table_whose_creation_was_answered_by_nobody_is_found(tmp_path: Path, rest: RestCatalogServer) -> None:
+def test_table_whose_creation_got_no_answer_is_found(tmp_path: Path, rest: RestCatalogServer) -> None:
     kit = make_rest_kit(tmp_path, rest)
     rest.lose_answers = 1
     assert kit.open().commit(kit.stage(lines("2026-01", "1.00"))).repeated
@@ -174,7 +174,7 @@ def test_catalog_that_is_down_is_worth_a_retry(tmp_path: Path, rest: RestCatalog
     assert kit.read() == lines("2026-01", "2.00")
 
 
-def test_wrong_login_is_told_without_the_secret(tmp_path: Path, rest: RestCatalogServer) -> None:
+def test_wrong_login_is_reported_without_the_secret(tmp_path: Path, rest: RestCatalogServer) -> None:
     kit = make_rest_kit(tmp_path, rest)
     wrong = replace(kit.address, properties={**kit.address.properties, "credential": f"{CLIENT}:wrong-4712"})
     with pytest.raises(RuntimeProviderError) as caught:
@@ -183,7 +183,7 @@ def test_wrong_login_is_told_without_the_secret(tmp_path: Path, rest: RestCatalo
     assert "4712" not in str(caught.value)
 
 
-def test_namespace_that_a_rest_catalog_lacks_is_told(tmp_path: Path, rest: RestCatalogServer) -> None:
+def test_namespace_that_a_rest_catalog_lacks_is_reported(tmp_path: Path, rest: RestCatalogServer) -> None:
     address = replace(make_rest_kit(tmp_path, rest).address, name="nowhere.ledger")
     with pytest.raises(RuntimeProviderError, match="its namespace is not there") as caught:
         open_table(address).find_location()

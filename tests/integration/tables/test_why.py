@@ -1,4 +1,4 @@
-"""`why` on tables: rows are told from the version that was read to the version that was committed."""
+"""`why` on tables: rows are followed from the version that was read to the version that was committed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def why(books: Books, run_id: str | None = None) -> History:
     return ask(runner, found, RunSnapshots().read(found.record), Question(where='account = "A1"'))
 
 
-def test_row_is_told_from_its_file_to_the_committed_row(books: Books) -> None:
+def test_row_is_followed_from_its_file_to_the_committed_row(books: Books) -> None:
     books.ledger.publish(lines("2026-01", "1.00", "2.00"))
     books.define(double_into(books.destination(), key=["account"]))
     run_id = books.run().report["run_id"]

@@ -1,4 +1,4 @@
-"""Processes that replace rows of a table again and again; to be killed at any moment.
+"""Processes that replace rows of a table again and again; to be killed at any time.
 
     writer.py FORMAT ROOT PROJECT PERIOD COUNT [overwrite]
 
@@ -24,7 +24,7 @@ ROWS = 6
 
 
 def main() -> None:
-    # Imported once for all lives: it takes as long as several replacements.
+    # Imported once for all processes: it takes as long as several replacements.
     __import__("pyiceberg.catalog.sql" if sys.argv[1] == "iceberg" else "deltalake")
     for _ in sys.stdin:
         child = os.fork()

@@ -160,7 +160,7 @@ def test_project_that_is_not_there_is_refused(place: list[str]) -> None:
         run([*place[:-1], "fy"])
 
 
-def test_period_without_results_is_told(place: list[str]) -> None:
+def test_period_without_results_is_reported(place: list[str]) -> None:
     assert "no results of checks" in run(place, "--period", "2026-02").stdout
 
 

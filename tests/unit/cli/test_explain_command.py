@@ -156,7 +156,7 @@ def test_periods_at_the_edge_of_the_calendar_are_explained(catalog: Path, period
     assert run(catalog, "--period", period).exit_code == 0
 
 
-def test_period_without_a_day_after_it_is_refused_in_words(catalog: Path) -> None:
+def test_period_without_a_day_after_it_is_refused_with_a_message(catalog: Path) -> None:
     with pytest.raises(RuntimeProviderError, match=r"PERIOD_001: there is no day after period 9999-12"):
         run(catalog, "--period", "9999-12")
 

@@ -104,7 +104,7 @@ def test_days_from_and_to_make_a_table_bitemporal_and_a_period_column_one_of_per
     assert (budget.temporal_mode, budget.temporal_columns) == ("period", {"period": "period"})
 
 
-def test_parquet_tells_its_types_itself(data: Path) -> None:
+def test_parquet_gives_its_own_types(data: Path) -> None:
     columns = {
         "id": pa.array([1], pa.int64()),
         "amount": pa.array([None], pa.decimal128(20, 4)),
@@ -134,7 +134,7 @@ def test_parquet_tells_its_types_itself(data: Path) -> None:
         (('a,"b', "x" * 200_000), "line 2: field larger than field limit"),
     ],
 )
-def test_file_that_cannot_be_a_dataset_is_told(
+def test_file_that_cannot_be_a_dataset_is_reported(
     lines: tuple[str, ...], message: str, data: Path, tmp_path: Path
 ) -> None:
     write(data, "odd.csv", *lines)
@@ -191,12 +191,12 @@ def test_codes_keep_their_zeros(data: Path) -> None:
     assert [(column.type, column.remark) for column in table.columns] == [("string", told), ("string", told)]
 
 
-def test_line_of_another_length_is_told(data: Path) -> None:
+def test_line_of_another_length_is_reported(data: Path) -> None:
     (table,) = guess(data, write(data, "ragged.csv", "a;b", "1;2", "1;2;3"))
     assert table.remarks == ["line 3 of ragged.csv has 3 values, the header 2: a run stops there"]
 
 
-def test_file_of_utf_16_is_told(data: Path, tmp_path: Path) -> None:
+def test_utf_16_file_is_reported(data: Path, tmp_path: Path) -> None:
     (data / "wide.csv").write_bytes("a,b\n1,2\n".encode("utf-16"))
     assert "is UTF-16: save it as UTF-8" in invoke("init", tmp_path / "b", "--from", data / "wide.csv").output
 
@@ -212,7 +212,7 @@ def test_system_columns_need_not_be_declared(data: Path) -> None:
     assert table.remarks[0] == "column '_row_id' is left out: it is a system column, which is kept as it is"
 
 
-def test_damaged_parquet_is_told(data: Path, tmp_path: Path) -> None:
+def test_damaged_parquet_is_reported(data: Path, tmp_path: Path) -> None:
     write(data, "broken.parquet", "hello")
     result = invoke("init", tmp_path / "b", "--from", data / "broken.parquet")
     assert result.exit_code == 1
@@ -220,6 +220,6 @@ def test_damaged_parquet_is_told(data: Path, tmp_path: Path) -> None:
     assert "cannot be read as Parquet" in result.output
 
 
-def test_file_of_another_kind_is_told(data: Path, tmp_path: Path) -> None:
+def test_file_of_another_kind_is_reported(data: Path, tmp_path: Path) -> None:
     write(data, "notes.txt", "x")
     assert "is neither CSV nor Parquet" in invoke("init", tmp_path / "b", "--from", data / "notes.txt").output

@@ -53,12 +53,12 @@ def test_shell_completes_commands_and_options(
         assert expected in capsys.readouterr().out.splitlines()
 
 
-def test_command_unknown_exits_2_with_the_nearest_name(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_command_exits_2_with_the_nearest_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("valdate") == 2
     assert "did you mean 'validate'?" in capsys.readouterr().err
 
 
-def test_option_unknown_exits_2() -> None:
+def test_unknown_option_exits_2() -> None:
     assert run("schema", "--nonsense") == 2
 
 
@@ -125,7 +125,7 @@ def test_validate_path_imports_nothing_heavy() -> None:
         ("runs", "--format", "a\nFORGED"),
     ],
 )
-def test_wrong_usage_is_told_without_lines_of_its_own(
+def test_wrong_usage_is_reported_without_forged_lines(
     arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(*arguments) == 2

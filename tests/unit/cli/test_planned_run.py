@@ -142,14 +142,14 @@ def test_plan_that_somebody_has_edited_runs_nothing(edited: str, books: Books) -
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"plan_id": 1}'])
-def test_file_that_is_not_a_plan_is_told(books: Books, content: str) -> None:
+def test_file_that_is_not_a_plan_is_reported(books: Books, content: str) -> None:
     path = books.root / "plan.json"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(RuntimeProviderError, match="this is not a plan"):
         run_plan(path, books.root / "catalog", books.registry, RunSnapshots(), None, keep_going=False)
 
 
-def test_nothing_to_run_is_told(books: Books, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_to_run_is_reported(books: Books, capsys: pytest.CaptureFixture[str]) -> None:
     for project, period in run(books):
         books.run(project, period)
     capsys.readouterr()

@@ -137,7 +137,7 @@ calendar:
     assert job == ["stage"]
 
 
-def test_run_that_is_not_known_is_told(folder: Path, job: list[str]) -> None:
+def test_run_that_is_not_known_is_reported(folder: Path, job: list[str]) -> None:
     refused = invoke("publish", "nobody")
     assert refused.exit_code == 1
 

@@ -20,7 +20,7 @@ def parent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_default_registry_lies_beside_the_catalog_whatever_the_working_folder(
+def test_default_registry_is_beside_the_catalog_whatever_the_working_folder(
     parent: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from_parent = choose_registry(None, Path("books/catalog"))
@@ -41,7 +41,7 @@ def test_lock_reaches_a_run_from_another_working_folder(parent: Path, monkeypatc
     assert "audited" in shown.stdout
 
 
-def test_registry_in_the_working_folder_is_still_used_and_said(parent: Path) -> None:
+def test_registry_in_the_working_folder_is_still_used_and_announced(parent: Path) -> None:
     open_registry("sqlite:///.runtime/registry.db").close()
     result = CliRunner().invoke(root_command, ["runs", "--catalog", "books/catalog"])
     assert result.stdout == "no runs yet\n"
@@ -56,7 +56,7 @@ def test_command_that_only_reads_says_that_there_is_no_registry_and_makes_none(p
     assert not list(parent.rglob(".runtime"))
 
 
-def test_registry_that_is_made_is_said_and_its_folder_is_the_owner_s(parent: Path) -> None:
+def test_new_registry_is_announced_and_its_folder_is_private(parent: Path) -> None:
     close = ["periods", "--catalog", "books/catalog", "--close", "2026-01", "--reason", "done"]
     result = CliRunner().invoke(root_command, close)
     assert "made a new registry" in result.stderr
@@ -64,7 +64,7 @@ def test_registry_that_is_made_is_said_and_its_folder_is_the_owner_s(parent: Pat
     assert "made a new registry" not in CliRunner().invoke(root_command, close).stderr
 
 
-def test_folder_that_is_there_keeps_its_mode(parent: Path) -> None:
+def test_existing_folder_keeps_its_mode(parent: Path) -> None:
     shared = parent / "books" / ".runtime"
     shared.mkdir(mode=0o750)
     CliRunner().invoke(

@@ -58,7 +58,7 @@ def test_periods_wrong_use_has_exit_status_2(url: str, arguments: list[str]) -> 
         ("postgresql://u:p?x@secretX@h.invalid/db", "write those of a password as %40"),
     ],
 )
-def test_what_is_no_address_of_a_registry_is_refused_and_never_becomes_a_file(
+def test_what_is_not_an_address_of_a_registry_is_refused_and_never_becomes_a_file(
     wrong: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -162,7 +162,7 @@ def test_runs_and_datasets_list_what_was_published(url: str) -> None:
     assert "DS" in CliRunner().invoke(datasets, ["--registry", url]).stdout
 
 
-def test_runs_of_a_period_tell_its_publications_with_their_totals(url: str) -> None:
+def test_runs_of_a_period_show_its_publications_with_their_totals(url: str) -> None:
     registry = open_registry(url)
     total = {"name": "total usd", "output": 20, "kind": "value", "status": "recorded", "value": "12.50", "groups": []}
     column = {"name": "usd", "changed": 1, "total_before": "12.50", "total_after": "13.00", "difference": "0.50"}

@@ -12,16 +12,6 @@ from click.testing import CliRunner, Result
 from airflow_provider_runtime.cli.main import command as root_command
 from airflow_provider_runtime.core.errors import RuntimeProviderError
 from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
-from tests.unit.core.planning.resolve_builder import DATASETS, MONTHLY, PLACES, write_project, write_resolver
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    text = "---\n".join([PLACES, DATASETS, write_resolver(MONTHLY), write_project()])
-    (tmp_path / "catalog").mkdir()
-    (tmp_path / "catalog" / "all.yaml").write_text(text, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def invoke(*arguments: str) -> Result:

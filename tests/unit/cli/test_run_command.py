@@ -34,15 +34,6 @@ from tests.unit.core.planning.resolve_builder import DATASETS, MONTHLY, PLACES, 
 from tests.unit.core.planning.test_snapshot_builder import RESOLVER, publish, write_consumer
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    text = "---\n".join([PLACES, DATASETS, write_resolver(MONTHLY), write_project()])
-    (tmp_path / "catalog").mkdir()
-    (tmp_path / "catalog" / "all.yaml").write_text(text, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def invoke(*arguments: str) -> Result:
     return CliRunner().invoke(root_command, ["run", *arguments])
 
@@ -93,14 +84,14 @@ project:
 """
 
 
-def test_dry_run_names_a_registered_dataset_of_which_nothing_is_there(folder: Path) -> None:
+def test_dry_run_names_a_registered_dataset_without_data(folder: Path) -> None:
     (folder / "catalog" / "carried.yaml").write_text(OPENING, encoding="utf-8")
     said = invoke("--project", "carried", "--period", "2026-01", "--dry-run").output
     (row,) = [line for line in said.splitlines() if line.startswith("input ") and "no location" in line]
     assert row.split()[-2:] == ["no", "empty"]
 
 
-def test_mistake_of_every_period_is_told_once_and_listed_for_each(folder: Path) -> None:
+def test_mistake_of_every_period_is_reported_once_and_listed_for_each(folder: Path) -> None:
     path = folder / "catalog" / "all.yaml"
     path.write_text(path.read_text("utf-8").replace("dataset_id: ", "dataset_id: no-"), encoding="utf-8")
     result = invoke("--project", "conversion", "--period", "2026-01..2026-03", "--keep-going")
@@ -234,7 +225,7 @@ def test_report_into_a_pipe_leaves_the_pipe_where_it_is(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
 
 
-def test_master_that_is_none_is_refused_before_spark_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_master_is_refused_before_spark_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local_spark, "_start_session", lambda *_, **__: pytest.fail("it was started"))
     with pytest.raises(InfrastructureError, match=r"'bogus\[' is not a master"):
         local_spark.start_spark("bogus[", {})
@@ -266,7 +257,7 @@ def test_session_that_does_not_start_says_that_java_may_be_too_old(monkeypatch: 
 
 
 @pytest.mark.parametrize("master", ["sc:/h:1/;token=hunter2", "spark//u:hunter2@h", "h?token=hunter2"])
-def test_secret_in_a_master_that_is_none_is_not_repeated(master: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secret_in_an_invalid_master_is_not_repeated(master: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InfrastructureError) as caught:
         local_spark.start_spark(master, {})
     (problem,) = caught.value.problems
@@ -280,7 +271,7 @@ def test_secret_in_a_master_that_is_none_is_not_repeated(master: str, monkeypatc
         "http://u:a/hunter2@b@h/x", "https://h/x.json?sig=hunter2", "file://[", "file:///%00", "u:hunter2@h/x",
     ],
 )  # fmt: skip
-def test_snapshot_at_an_address_that_is_none_is_refused_without_its_secret(folder: Path, uri: str) -> None:
+def test_snapshot_at_an_invalid_address_is_refused_without_its_secret(folder: Path, uri: str) -> None:
     result = invoke("--snapshot", uri)
     assert result.exit_code == 1
     assert "SNAPSHOT_001" in result.output
@@ -288,11 +279,11 @@ def test_snapshot_at_an_address_that_is_none_is_refused_without_its_secret(folde
 
 
 @pytest.mark.parametrize("master", ["local", "local[*]", "local[2,3]", "local-cluster[2,1,1024]", "yarn", "k8s://h"])
-def test_masters_that_spark_knows_are_known(master: str) -> None:
+def test_masters_that_spark_accepts_are_accepted(master: str) -> None:
     assert local_spark.MASTER.fullmatch(master)
 
 
-def test_period_locked_while_it_ran_is_what_the_job_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_job_learns_that_its_period_was_locked_while_it_ran(monkeypatch: pytest.MonkeyPatch) -> None:
     registry = MemoryRegistry()
     snapshot = resolve(write_resolver(MONTHLY), write_project(), registry=registry)
     told: list[str] = []

@@ -48,7 +48,7 @@ def test_schema_refuses_unknown_keys_and_both_names_of_seq() -> None:
     assert not validator.is_valid(wrong)
 
 
-def test_schema_every_field_has_a_description() -> None:
+def test_every_field_of_the_schema_has_a_description() -> None:
     schema = make_schema()
     bare = [
         f"{name}.{key}"

@@ -1,4 +1,4 @@
-"""What Spark lacks is told before it is started."""
+"""What Spark lacks is reported before it is started."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_java_home_goes_before_the_path(java: Path, monkeypatch: pytest.MonkeyPa
         require_java()
 
 
-def test_no_java_at_all_is_told_with_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_java_at_all_is_reported_with_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InfrastructureError) as raised:

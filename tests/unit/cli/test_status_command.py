@@ -36,7 +36,7 @@ def test_only_as_many_periods_as_asked_for(books: Books) -> None:
     assert result.output.count("close") == 1
 
 
-def test_control_totals_and_counts_of_states_are_told(books: Books) -> None:
+def test_control_totals_and_counts_of_states_are_reported(books: Books) -> None:
     result = invoke("status", "--catalog", books.root / "catalog", "--last", "20", "--format", "json")
     published = [row for row in json.loads(result.output) if row["published"]]
     assert all(isinstance(row["totals"], dict) for row in published)

@@ -105,7 +105,7 @@ OVERRIDES = """  resolver_overrides: {gl: rates-resolver}
     ids=["none", "disabled default", "disabled", "disabled override", "disabled source",
          "not used", "active", "unknown", "with a mistake"],
 )  # fmt: skip
-def test_used_dataset_without_a_resolver_is_told_once(
+def test_used_dataset_without_a_resolver_is_reported_once(
     catalog: Path, datasets: str, project: str, expected: list[str]
 ) -> None:
     (catalog / "datasets.yaml").write_text(datasets)
@@ -198,7 +198,7 @@ def test_project_with_broken_document_shows_its_own_mistakes(catalog: Path) -> N
     assert {error["code"] for error in errors} == {"CATALOG_002"}
 
 
-def test_broken_input_dataset_is_told_and_not_called_unknown(catalog: Path) -> None:
+def test_broken_input_dataset_is_reported_and_not_called_unknown(catalog: Path) -> None:
     (catalog / "datasets.yaml").write_text(DATASETS.replace("type: decimal", "type: money"))
     for arguments in ([], ["--project", "close"]):
         errors = json.loads(run(catalog, "--format", "json", *arguments).stdout)["errors"]
@@ -228,7 +228,7 @@ def test_project_option_shows_mistakes_of_the_project_whose_output_it_reads(cata
     assert run(catalog, "--project", "close").exit_code == 0
 
 
-def test_registry_that_cannot_be_opened_is_told_in_the_asked_format(catalog: Path) -> None:
+def test_registry_that_cannot_be_opened_is_reported_in_the_asked_format(catalog: Path) -> None:
     result = run(catalog, "--registry", "nonsense://x", "--format", "json")
     (error,) = json.loads(result.stdout)["errors"]
     assert result.exit_code == 1
@@ -243,7 +243,7 @@ def test_folder_that_is_missing_is_the_only_problem(tmp_path: Path) -> None:
     assert [error["code"] for error in json.loads(result.output)["errors"]] == ["CATALOG_001"]
 
 
-def test_named_selector_with_a_mistake_is_told_once_however_often_it_is_used(tmp_path: Path) -> None:
+def test_named_selector_with_a_mistake_is_reported_once_however_often_it_is_used(tmp_path: Path) -> None:
     operations = """  selectors: {BIG: amount >> 1}
   operations:
     - {seq: 10, name: one, type: delete, selector: "{{BIG}}"}
@@ -302,7 +302,9 @@ def test_pin_of_an_older_registered_version_is_known_as_to_resolve(
 
 
 @pytest.mark.parametrize("options", [[], ["--project", "close"]])
-def test_definition_changed_after_use_is_told_at_its_place(catalog: Path, tmp_path: Path, options: list[str]) -> None:
+def test_definition_changed_after_use_is_reported_at_its_place(
+    catalog: Path, tmp_path: Path, options: list[str]
+) -> None:
     url = f"sqlite:///{tmp_path}/registry.db"
     register(url, "another digest")
     result = run(catalog, *options, "--registry", url, "--format", "json")

@@ -64,7 +64,7 @@ def test_server_that_is_gone_is_not_found(left: str, cache: Path) -> None:
     assert "start one with `airflow-runtime spark start`" in refused.output
 
 
-def test_port_of_another_program_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_port_of_another_program_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warm_spark, "_answers", lambda _: True)
     with pytest.raises(InfrastructureError, match="another program listens on port 15002"):
         warm_spark.start_warm_spark("local[1]", 15002, {})

@@ -1,4 +1,4 @@
-"""Books of three projects whose runs are only told of: a catalog, files, and a registry, without Spark."""
+"""Books of three projects: a catalog, files, and a registry of runs that are recorded without Spark."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ project:
 
 @dataclass
 class Books:
-    """A catalog with data, and a registry of runs that are only told of."""
+    """A catalog with data, and a registry of runs that are only recorded."""
 
     root: Path
     registry: MemoryRegistry = field(default_factory=MemoryRegistry)

@@ -67,6 +67,6 @@ def test_numbers_are_equal_however_they_are_written(text):
         ("yes", "boolean"),
     ],
 )
-def test_a_value_that_is_none_of_its_type_is_refused(text, type_name):
+def test_a_value_that_is_not_of_its_type_is_refused(text, type_name):
     with pytest.raises(ExpectedValueError, match="cannot be read"):
         read_value(text, "c", type_name)

@@ -32,7 +32,7 @@ RESULTS = {
         (("c",), "expected 4", []),
     ],
 )
-def test_checks_that_fail_beside_the_expected_ones_are_told(
+def test_checks_that_fail_beside_the_expected_ones_are_reported(
     listed: tuple[str, ...], message: str | None, unexpected: list[str]
 ) -> None:
     checks = tuple({"name": name, "status": RESULTS[name].status} for name in listed)

@@ -9,7 +9,7 @@ from airflow_provider_runtime.scenarios.loading import load_scenarios
 BROKEN = "scenario: totals\nrun: {project: p, period: [}\n"
 
 
-def test_scenario_that_is_no_yaml_is_not_passed_over_in_a_folder(tmp_path: Path) -> None:
+def test_scenario_that_is_not_yaml_is_not_passed_over_in_a_folder(tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text(BROKEN)
     (found,) = load_scenarios([tmp_path])
     assert found.scenario is None

@@ -126,7 +126,7 @@ def test_a_file_that_cannot_hold_rows_stops_its_own_scenario_only(tmp_path: Path
     ("period", "said"),
     [("9999-12", "no day after period 9999-12"), ("0001-01", "before 1970"), ("1969-11", "before 1970")],
 )
-def test_a_period_without_a_day_to_run_on_is_refused_in_words(tmp_path: Path, period: str, said: str) -> None:
+def test_a_period_without_a_day_to_run_on_is_refused_with_a_message(tmp_path: Path, period: str, said: str) -> None:
     path = write(tmp_path, expression='"1"', more="expect: {snapshot: {input_dataset_version: 1}}")
     path.write_text(path.read_text().replace("2026-01", period))
     [result] = run(path)
@@ -135,7 +135,7 @@ def test_a_period_without_a_day_to_run_on_is_refused_in_words(tmp_path: Path, pe
     assert said in result.message
 
 
-def test_a_period_of_old_is_run_at_the_time_that_is_given(tmp_path: Path) -> None:
+def test_an_old_period_is_run_at_the_given_time(tmp_path: Path) -> None:
     path = write(tmp_path, expression='"1"', more="expect: {snapshot: {input_dataset_version: 1}}")
     path.write_text(path.read_text().replace("period: 2026-01", "period: 0001-01, timestamp: 1970-01-01"))
     [result] = run(path)
@@ -228,7 +228,7 @@ def test_no_text_of_a_scenario_forges_a_line_of_the_results(tmp_path: Path, old:
         assert not any(line.startswith("passed") for line in lines)
 
 
-def test_name_that_is_not_found_is_told_in_one_line(tmp_path: Path) -> None:
+def test_name_that_is_not_found_is_reported_in_one_line(tmp_path: Path) -> None:
     path = write(tmp_path)
     path.write_text(path.read_text().replace("scenario: first", f'scenario: "{FORGED}"'))
     result = CliRunner().invoke(command, [str(path), "--select", "x\n1 passed\x1b"])

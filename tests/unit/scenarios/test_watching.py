@@ -88,7 +88,7 @@ def test_definition_concerns_those_that_use_it(runs: Watch, tmp_path: Path) -> N
     assert list_run(runs) == ["sales doubled"]
 
 
-def test_comment_in_a_catalog_concerns_nobody(runs: Watch, tmp_path: Path) -> None:
+def test_comment_in_a_catalog_changes_nothing(runs: Watch, tmp_path: Path) -> None:
     path = tmp_path / "catalog" / "sales.yaml"
     save(path, path.read_text() + "# that is all\n")
     assert list_run(runs) == []

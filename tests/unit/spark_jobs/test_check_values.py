@@ -102,7 +102,7 @@ def test_only_null_is_near_null() -> None:
     assert not is_near(None, Decimal(0), Limit("-100"), Limit("100"))
 
 
-def test_failing_groups_are_told_with_their_numbers() -> None:
+def test_failing_groups_are_reported_with_their_numbers() -> None:
     value = CheckedValue(sql="s", type="bigint", shown="SUM(a)", output=20)
     check = Check(
         name="c",

@@ -1,4 +1,4 @@
-"""What the folders between a location and a file say of columns."""
+"""Columns that the folders between a location and a file give."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ from spark_jobs.sources.folder_columns import list_folder_values
         ("/data/t", "file:///data/t/plain/a.parquet", {}),
     ],
 )
-def test_folder_values(location: str, file: str, values: dict[str, str]) -> None:
+def test_names_of_folders_give_values(location: str, file: str, values: dict[str, str]) -> None:
     assert list_folder_values(location, file) == values

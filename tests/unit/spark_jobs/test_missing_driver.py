@@ -1,4 +1,4 @@
-"""The class of a JDBC driver that is not there is no failure that a retry cures."""
+"""A JDBC driver whose class is missing is not worth a retry."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from spark_jobs.spark.databases import DatabaseError, MissingDriverError, is_mis
         ("org.postgresql.util.PSQLException: FATAL: password authentication failed", False),
     ],
 )
-def test_missing_driver_is_told_from_other_failures(text: str, missing: bool) -> None:
+def test_missing_driver_is_distinguished_from_other_failures(text: str, missing: bool) -> None:
     assert is_missing_driver(text) is missing
 
 

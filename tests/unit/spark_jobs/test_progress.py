@@ -1,4 +1,4 @@
-"""What a run tells while it works."""
+"""The progress that a run reports."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from spark_jobs.contract.report import JoinReport, OperationReport
 from spark_jobs.progress import list_matches
 
 
-def test_matches_of_a_join_are_told_once_they_are_counted() -> None:
+def test_matches_of_a_join_are_reported_once_they_are_counted() -> None:
     counted = OperationReport(10, "update", "Convert", joins=(JoinReport("fx", 2, 1), JoinReport("tg", 3, 0)))
     uncounted = OperationReport(20, "update", "Later", joins=(JoinReport("fx"),))
     assert list(list_matches([counted, uncounted])) == [

@@ -47,7 +47,7 @@ class ModelStorage:
     position: ClassVar[int] = 0
 
     def is_link(self, uri: str) -> bool:
-        """Nobody makes links here, and asking is no step that others could come before."""
+        """There are no links here, and asking is not a step that others could come before."""
         del uri
         return False
 
@@ -123,7 +123,7 @@ def list_content(setting: Setting, number: int) -> dict[str, str]:
 
 @cache
 def run_attempt(setting: Setting, number: int, log: tuple[Any, ...]) -> Writer:
-    """Run an attempt with the answers it had; return how it stands and the step that it takes next."""
+    """Run an attempt with the answers it had; return its state and the step that it takes next."""
     ModelStorage.log, ModelStorage.position = log, 0
     CURRENT.number = number
     storage: Any = ModelStorage()
@@ -233,7 +233,7 @@ def explore(setting: Setting, writers: int, crashes: int, losses: int, switches:
             continue
         seen.add(key)
         seen_now = look(world.files)
-        # Two renames leave a moment without any rows where folders cannot change places; never a mixture.
+        # Between two renames there are no rows where folders cannot change places; never a mixture.
         assert seen_now in allowed or (not setting.exchanges and not seen_now), (seen_now, world)
         following = list(list_steps(setting, world))
         waiting.extend(following)
@@ -247,19 +247,23 @@ def list_steps(setting: Setting, before: World) -> Iterator[World]:
     for number, world in before.list_turns():
         writer = world.writers[number]
         if world.crashes:
-            yield change(world, number, Writer((), "crashed", writer.claimed), crashes=world.crashes - 1)
+            yield change(world, number, Writer((), "crashed", writer.claimed), crashes=1)
         assert writer.step is not None
         files, said = answer(world.files, setting, writer.step)
         check_step(setting, world, number, files)
-        yield change(world, number, run_attempt(setting, number, (*writer.log, said)), files=files)
+        yield change(world, number, run_attempt(setting, number, (*writer.log, said)), files)
         if world.losses and writer.step[0] in {"move", "exchange"} and not isinstance(said, OSError):
             unsure = run_attempt(setting, number, (*writer.log, LOST))
-            yield change(world, number, unsure, files=files, losses=world.losses - 1)
+            yield change(world, number, unsure, files, losses=1)
 
 
-def change(world: World, number: int, writer: Writer, **changes: Any) -> World:
+def change(
+    world: World, number: int, writer: Writer, files: Files | None = None, *, crashes: int = 0, losses: int = 0
+) -> World:
+    """Return the world after a step of one writer, with so many more crashes and lost answers."""
     writers = (*world.writers[:number], writer, *world.writers[number + 1 :])
-    return replace(world, writers=writers, **changes)
+    files = world.files if files is None else files
+    return World(files, writers, world.crashes - crashes, world.losses - losses, world.switches, world.last)
 
 
 def check_step(setting: Setting, world: World, number: int, files: Files) -> None:
@@ -304,6 +308,8 @@ def run_claim(setting: Setting, number: int, log: tuple[Any, ...]) -> tuple[str,
 @pytest.fixture(autouse=True)
 def _model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_output, "open_storage", lambda uri, spark: ModelStorage())
+    # It only looks, before the claim, and in threads.
+    monkeypatch.setattr(file_output, "find_table_folder", lambda storage, folders: None)
     monkeypatch.setattr(attempts.secrets, "token_hex", CURRENT.token_hex)
     monkeypatch.setattr(attempts.time, "time", lambda: 1_000.0)
     assert publish_module.Publication is Publication

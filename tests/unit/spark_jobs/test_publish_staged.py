@@ -1,10 +1,11 @@
-"""The second half of a staged run, killed, overtaken or repeated at each step; plain files stand for Spark's."""
+"""The second half of a staged run, killed, overtaken or repeated at each step, with plain files in place of Spark's."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,23 +94,54 @@ class Books:
         assert staged[0].staged is not None
         self.open(token, staged[0].staged.nonce, before_step).publish_staged(staged)
 
+    def discard(self, token: int, staged: tuple[OutputReport, ...]) -> None:
+        assert staged[0].staged is not None
+        self.open(token, staged[0].staged.nonce).discard_staged(staged)
+
     def read(self) -> list[list[str]]:
         return [[path.read_text() for path in sorted(table.glob("period=*/*"))] for table in self.tables]
 
 
-def count_down(steps: int, act: Callable[[], None]) -> Callable[[], None]:
-    left = [steps]
+@dataclass
+class Interruption:
+    """A publication of staged rows, before one step of which something happens."""
 
-    def before_step() -> None:
-        left[0] -= 1
-        if left[0] == 0:
-            act()
+    books: Books
+    staged: tuple[OutputReport, ...]
+    steps_left: int
+    has_come: bool = False
 
-    return before_step
+    def publish(self, act: Callable[[], None]) -> None:
+        def before_step() -> None:
+            self.steps_left -= 1
+            if self.steps_left == 0:
+                self.has_come = True
+                act()
+
+        self.books.publish_staged(2, self.staged, before_step)
+
+
+def interrupt_each_step(folder: Path, monkeypatch: pytest.MonkeyPatch, *, overwrites: bool) -> Iterator[Interruption]:
+    """Yield interruptions of equal publications, one for each step, and one that comes too late."""
+    for steps in range(1, 200):
+        books = Books(folder / str(steps), monkeypatch, overwrites=overwrites)
+        books.publish(1, "old")
+        found = Interruption(books, books.stage(2, "new"), steps)
+        yield found
+        if not found.has_come:
+            assert steps > 20
+            return
+    pytest.fail("the publication never came to an end")
 
 
 def kill() -> None:
     raise Killed
+
+
+@pytest.fixture(autouse=True)
+def _power_stays_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for no disk: processes end here, and machines do not."""
+    monkeypatch.setattr("os.fsync", lambda _: None)
 
 
 @SETTINGS
@@ -117,23 +149,17 @@ def test_publishing_that_is_killed_at_any_step_is_completed_by_the_next_try(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrites: bool, can_exchange: bool
 ) -> None:
     monkeypatch.setattr(SteppingStorage, "can_exchange", can_exchange)
-    for steps in range(1, 200):
-        books = Books(tmp_path / str(steps), monkeypatch, overwrites=overwrites)
-        books.publish(1, "old")
-        staged = books.stage(2, "new")
+    for killed in interrupt_each_step(tmp_path, monkeypatch, overwrites=overwrites):
+        books = killed.books
         assert books.read() == [["old"], ["old"]]
-        try:
-            books.publish_staged(2, staged, count_down(steps, kill))
-        except Killed:
-            seen = [rows for rows in books.read() if rows]
-            assert all(rows in (["old"], ["new"]) for rows in seen)
-            if can_exchange:
-                assert len(seen) == 2
-        else:
-            assert steps > 20
-            break
-        books.publish_staged(2, staged)
-        assert books.read() == [["new"], ["new"]], steps
+        with contextlib.suppress(Killed):
+            killed.publish(kill)
+        seen = [rows for rows in books.read() if rows]
+        assert all(rows in (["old"], ["new"]) for rows in seen)
+        if can_exchange:
+            assert len(seen) == 2
+        books.publish_staged(2, killed.staged)
+        assert books.read() == [["new"], ["new"]]
         books.publish(3, "newer")
         assert books.read() == [["newer"], ["newer"]]
 
@@ -143,24 +169,15 @@ def test_publishing_that_is_overtaken_at_any_step_leaves_the_newer_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrites: bool, can_exchange: bool
 ) -> None:
     monkeypatch.setattr(SteppingStorage, "can_exchange", can_exchange)
-    for steps in range(1, 200):
-        books = Books(tmp_path / str(steps), monkeypatch, overwrites=overwrites)
-        books.publish(1, "old")
-        staged = books.stage(2, "new")
-        overtaken: list[int] = []
-
-        def overtake(books: Books = books, overtaken: list[int] = overtaken) -> None:
-            overtaken.append(1)
-            books.publish(3, "newer")
-
+    for overtaken in interrupt_each_step(tmp_path, monkeypatch, overwrites=overwrites):
+        books = overtaken.books
         with contextlib.suppress(JobError):
-            books.publish_staged(2, staged, count_down(steps, overtake))
-        if not overtaken:
-            break
-        assert books.read() == [["newer"], ["newer"]], steps
-        with pytest.raises(JobError, match="RUN_002"):
-            books.publish_staged(2, staged)
-        assert books.read() == [["newer"], ["newer"]], steps
+            overtaken.publish(partial(books.publish, 3, "newer"))
+        if overtaken.has_come:
+            assert books.read() == [["newer"], ["newer"]]
+            with pytest.raises(JobError, match="RUN_002"):
+                books.publish_staged(2, overtaken.staged)
+            assert books.read() == [["newer"], ["newer"]]
 
 
 def test_publishing_twice_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,25 +193,12 @@ def test_discarding_at_any_step_of_a_publication_leaves_old_or_new_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overwrites: bool, can_exchange: bool
 ) -> None:
     monkeypatch.setattr(SteppingStorage, "can_exchange", can_exchange)
-    for steps in range(1, 200):
-        books = Books(tmp_path / str(steps), monkeypatch, overwrites=overwrites)
-        books.publish(1, "old")
-        staged = books.stage(2, "new")
-        nonce = staged[0].staged.nonce if staged[0].staged else ""
-        discarded: list[int] = []
-
-        def discard(
-            books: Books = books, staged: Any = staged, nonce: str = nonce, discarded: list[int] = discarded
-        ) -> None:
-            discarded.append(1)
-            books.open(2, nonce).discard_staged(staged)
-
+    for discarded in interrupt_each_step(tmp_path, monkeypatch, overwrites=overwrites):
+        books = discarded.books
         with contextlib.suppress(JobError):
-            books.publish_staged(2, staged, count_down(steps, discard))
-        if not discarded:
-            break
+            discarded.publish(partial(books.discard, 2, discarded.staged))
         books.publish(3, "newer")
-        assert books.read() == [["newer"], ["newer"]], steps
+        assert books.read() == [["newer"], ["newer"]]
 
 
 def test_staged_rows_outlive_a_sweep_until_their_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,7 +238,7 @@ def test_lock_of_another_registry_is_found_at_the_table(tmp_path: Path, monkeypa
     assert books.read() == [["old"], ["old"]]
 
 
-def test_attempt_that_has_ended_ahead_of_the_clock_is_told_with_the_way_out(
+def test_attempt_that_ended_ahead_of_the_clock_is_reported_with_a_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     books = Books(tmp_path, monkeypatch, overwrites=False)
@@ -259,5 +263,5 @@ def test_attempt_that_has_ended_ahead_of_the_clock_is_told_with_the_way_out(
         ("s3a://bucket", "s3a://bucket/.runtime"),
     ],
 )
-def test_hidden_folder_lies_beside_the_table(table: str, hidden: str) -> None:
+def test_hidden_folder_is_beside_the_table(table: str, hidden: str) -> None:
     assert get_hidden_folder(table) == hidden

@@ -1,4 +1,4 @@
-"""What tells the rows of two slices apart, and what must not."""
+"""What distinguishes the rows of two slices, and what must not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The process that submitted a job: running, gone, standing still, or another of the same number."""
+"""The process that submitted a job: running, gone, suspended, or another of the same number."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_job_of_a_process_that_was_killed_is_refused(submitter: subprocess.Popen
         require_submitter()
 
 
-def test_job_of_a_process_that_stands_still_is_refused_until_it_goes_on(submitter: subprocess.Popen[bytes]) -> None:
+def test_job_of_a_suspended_process_is_refused_until_it_continues(submitter: subprocess.Popen[bytes]) -> None:
     submitter.send_signal(signal.SIGSTOP)
     os.waitid(os.P_PID, submitter.pid, os.WSTOPPED | os.WNOWAIT)
     with pytest.raises(JobError, match="is suspended"):
@@ -55,6 +55,6 @@ def test_later_process_of_the_same_number_is_not_the_submitter(monkeypatch: pyte
         require_submitter()
 
 
-def test_job_that_nobody_said_its_submitter_to_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_job_that_does_not_know_its_submitter_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(SUBMITTER_VARIABLE, raising=False)
     require_submitter()

@@ -88,7 +88,7 @@ def test_publish_over_any_shape_shows_the_new_files_only(
 @MODES
 @STORAGES
 @pytest.mark.parametrize("step", STEPS)
-def test_zombie_stopped_at_any_step_lets_the_newer_attempt_stand(
+def test_zombie_stopped_at_any_step_leaves_the_newer_attempt_in_place(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     before: int,

@@ -1,4 +1,4 @@
-"""What Spark says of an option's value is told from what it says of rows, and of a database that is away."""
+"""Spark's errors about the value of an option are distinguished from those about rows and unreachable databases."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ def test_value_of_an_option_is_found(text: str) -> None:
         ["java.lang.OutOfMemoryError: Java heap space"],
     ],
 )
-def test_anything_else_is_not(texts: list[str]) -> None:
+def test_other_failures_are_not_wrong_options(texts: list[str]) -> None:
     assert find_wrong_option(texts) is None

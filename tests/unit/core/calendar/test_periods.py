@@ -70,7 +70,7 @@ def get_hint(index: PeriodIndex, identifier: str, level: str | None = None) -> s
         ("9999-12", "month", date(9999, 12, 1), date(9999, 12, 31)),
     ],
 )
-def test_gregorian_identifier_known_gives_level_and_days(identifier: str, level: str, first: date, last: date) -> None:
+def test_known_gregorian_identifier_gives_level_and_days(identifier: str, level: str, first: date, last: date) -> None:
     period = INDEX.get_period(identifier)
     assert (period.level, period.start_date, period.end_date) == (level, first, last)
     assert INDEX.get_period(identifier, level) == period
@@ -79,7 +79,7 @@ def test_gregorian_identifier_known_gives_level_and_days(identifier: str, level:
 @pytest.mark.parametrize(
     "identifier", ["2026-13", "2026-00", "2026-Q5", "2026-02-30", "26-01", "2026-1", "", "2026-01 ", "２０２６", "0000"]
 )
-def test_gregorian_identifier_unknown_is_refused(identifier: str) -> None:
+def test_unknown_gregorian_identifier_is_refused(identifier: str) -> None:
     assert INDEX.find_period(identifier) is None
     get_hint(INDEX, identifier)
 
@@ -109,7 +109,7 @@ def test_period_of_another_level_names_what_to_use() -> None:
     assert "use 2026-Q1" in get_hint(INDEX, "2026-02", "quarter")
 
 
-def test_level_unknown_lists_the_levels() -> None:
+def test_unknown_level_lists_the_levels() -> None:
     assert "its levels are year, quarter, month, day" in get_hint(INDEX, "2026", "week")
 
 
@@ -196,7 +196,7 @@ def test_range_gives_every_period_in_order() -> None:
     assert len(index.list_range("FY2026-P11..FY2027-P02", "month")) == 4
 
 
-def test_range_backwards_says_how_to_write_it() -> None:
+def test_backward_range_says_how_to_write_it() -> None:
     with pytest.raises(PeriodError) as caught:
         INDEX.list_range("2026-03..2026-01", "month")
     assert caught.value.problems[0].hint == "write 2026-01..2026-03"

@@ -89,7 +89,7 @@ def digest(text: str) -> str:
         ("id: p\n", "id: 'p'\n"),
     ],
 )
-def test_digest_what_means_the_same_is_equal(old: str, new: str) -> None:
+def test_digest_is_equal_for_the_same_meaning(old: str, new: str) -> None:
     assert old in PROJECT
     assert digest(PROJECT.replace(old, new)) == digest(PROJECT)
 
@@ -103,7 +103,7 @@ def test_digest_what_means_the_same_is_equal(old: str, new: str) -> None:
         ("name: fx", "name: fy"),
     ],
 )
-def test_digest_what_means_something_else_differs(old: str, new: str) -> None:
+def test_digest_differs_for_another_meaning(old: str, new: str) -> None:
     assert digest(PROJECT.replace(old, new)) != digest(PROJECT)
 
 
@@ -119,7 +119,7 @@ def test_raw_is_what_was_written() -> None:
     assert "status" not in definition.raw
 
 
-def test_circle_of_lookups_is_told_once() -> None:
+def test_circle_of_lookups_is_reported_once() -> None:
     looks_up = (
         "  lookups: [{alias: other, target: {type: dataset, id: OTHER}, "
         "join_conditions: [{source_column: journal_id, target_column: journal_id}]}]\n"

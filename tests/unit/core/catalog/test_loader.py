@@ -22,7 +22,7 @@ def write(folder: Path, **files: str) -> Path:
     return folder
 
 
-def test_folder_nested_files_are_read_hidden_ones_not(tmp_path: Path) -> None:
+def test_nested_files_are_read_and_hidden_ones_are_not(tmp_path: Path) -> None:
     write(tmp_path, a_yaml=LAKE, sub__b_yaml=GL)
     (tmp_path / ".hidden.yaml").write_text("!")
     (tmp_path / ".git").mkdir()
@@ -34,13 +34,13 @@ def test_folder_nested_files_are_read_hidden_ones_not(tmp_path: Path) -> None:
     assert ("p", 1) in result.catalog.projects
 
 
-def test_folder_symlink_loop_ends(tmp_path: Path) -> None:
+def test_loop_of_symbolic_links_ends(tmp_path: Path) -> None:
     write(tmp_path, sub__a_yaml=LAKE)
     (tmp_path / "sub" / "loop").symlink_to(tmp_path)
     assert load_catalog(tmp_path).problems == ()
 
 
-def test_folder_missing_is_a_problem_with_its_name(tmp_path: Path) -> None:
+def test_missing_folder_is_a_problem_with_its_name(tmp_path: Path) -> None:
     result = load_catalog(tmp_path / "none")
     assert result.problems[0].code == "CATALOG_001"
     assert result.problems[0].location.file == str(tmp_path / "none")
@@ -54,7 +54,7 @@ def test_file_that_is_a_pipe_or_broken_link_does_not_block(tmp_path: Path) -> No
     assert [problem.code for problem in load_catalog(tmp_path).problems] == ["CATALOG_001", "CATALOG_001"]
 
 
-def test_files_with_mistakes_all_are_reported_and_valid_ones_kept(tmp_path: Path) -> None:
+def test_all_files_with_mistakes_are_reported_and_valid_ones_kept(tmp_path: Path) -> None:
     write(tmp_path, a_yaml="datasource: {id: a}\n---\nx: [\n---\n" + LAKE, b_yaml="project: {id: b}\n", c_yaml=GL)
     result = load_catalog(tmp_path)
     places = {(problem.location.file, problem.location.line) for problem in result.problems}
@@ -63,7 +63,7 @@ def test_files_with_mistakes_all_are_reported_and_valid_ones_kept(tmp_path: Path
     assert ("gl", 1) in result.catalog.datasets
 
 
-def test_reference_to_broken_definition_is_no_further_problem() -> None:
+def test_reference_to_broken_definition_is_not_another_problem() -> None:
     broken = GL.replace("type: decimal", "type: decimel")
     result = load(PROJECT, LAKE, RESOLVER, broken)
     assert [problem.location.file for problem in result.problems] == ["good2.yaml"]
@@ -71,7 +71,7 @@ def test_reference_to_broken_definition_is_no_further_problem() -> None:
     assert result.catalog.is_broken("dataset", "GL Transactions")
 
 
-def test_comments_and_empty_documents_are_no_problem() -> None:
+def test_comments_and_empty_documents_are_accepted() -> None:
     assert load("# nothing\n---\n---\n...\n").problems == ()
 
 
@@ -86,7 +86,7 @@ def test_unquoted_numbers_and_booleans_are_names() -> None:
     assert dataset.main_table.columns[1].name == "no"
 
 
-def test_expression_unquoted_literals_are_text() -> None:
+def test_unquoted_literals_in_an_expression_are_text() -> None:
     body = (
         "{assignments: [{column: a, expression: NULL}, {column: b, expression: 1.10}, {column: c, expression: TRUE}]}"
     )
@@ -161,7 +161,7 @@ def test_any_document_gives_a_definition_or_located_problems(body: object, kind:
         assert problem.message
 
 
-def test_reference_to_what_an_unreadable_document_seems_to_define_is_no_problem() -> None:
+def test_reference_to_what_an_unreadable_document_seems_to_define_is_not_a_problem() -> None:
     broken = GL.replace("nullable: false}", "nullable: false")
     lookup = GL.replace("id: gl", "id: other").replace("GL Transactions", "Other") + (
         "  lookups: [{alias: a, target: {type: dataset, id: gl}, "

@@ -16,7 +16,7 @@ USUAL = [
 
 
 @pytest.mark.parametrize("name", USUAL)
-def test_usual_option_is_no_secret(name: str) -> None:
+def test_usual_option_is_not_a_secret(name: str) -> None:
     assert find_secret_word(name) is None
     assert not holds_secret(f"jdbc:postgresql://h/d?{name}=1")
 
@@ -39,7 +39,7 @@ def test_login_in_a_url_is_a_secret(value: str) -> None:
 
 @pytest.mark.parametrize("part", ["//a:", "//", "jdbc:oracle:thin:", "jdbc:oracle:a:b/", "a=", "key"])
 def test_secret_is_looked_for_once_in_a_long_text(part: str) -> None:
-    """Where a pattern goes back and forth, this runs into the limit of all tests."""
+    """A pattern that backtracks makes this run into its timeout."""
     holds_secret(part * 200_000)
 
 

@@ -41,7 +41,7 @@ def names(catalog: Catalog) -> set[str]:
     return {key for key, _ in (*catalog.datasets, *catalog.projects)}
 
 
-def test_project_alone_other_files_are_left_out(tmp_path: Path) -> None:
+def test_project_alone_leaves_other_files_out(tmp_path: Path) -> None:
     write(tmp_path, PROJECT, GL, RATES, JOIN)
     catalog = load_catalog(tmp_path, project="fx").catalog
     assert names(catalog) == {"p", "gl"}
@@ -61,7 +61,7 @@ def test_project_alone_other_files_are_left_out(tmp_path: Path) -> None:
     ],
     ids=["join by name", "lookup", "registered by name", "registered by id", "renamed version", "quoted name"],
 )  # fmt: skip
-def test_project_with_references_what_they_lead_to_is_loaded(
+def test_what_a_project_refers_to_is_loaded(
     tmp_path: Path, texts: tuple[str, ...], project: str, needed: set[str]
 ) -> None:
     write(tmp_path, *texts)
@@ -87,11 +87,11 @@ def test_file_written_unusually_is_parsed(text: str) -> None:
     assert select_files(contents, "fx") == {"p.yaml", "d.yaml"}
 
 
-def test_project_unknown_everything_is_loaded(tmp_path: Path) -> None:
+def test_unknown_project_loads_everything(tmp_path: Path) -> None:
     write(tmp_path, PROJECT, GL, RATES)
     assert names(load_catalog(tmp_path, project="none").catalog) == {"p", "gl", "rates"}
 
 
-def test_dataset_missing_everything_is_loaded_for_the_hint(tmp_path: Path) -> None:
+def test_missing_dataset_loads_everything_for_the_hint(tmp_path: Path) -> None:
     write(tmp_path, PROJECT.replace("_id: gl", "_id: glx"), GL, RATES)
     assert names(load_catalog(tmp_path, project="p").catalog) == {"p", "gl", "rates"}

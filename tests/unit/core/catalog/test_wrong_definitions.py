@@ -38,5 +38,5 @@ def test_value_of_an_unknown_key_is_not_shown(key: str, value: str) -> None:
     assert problem.location.source_line == f"  {key}: …"
 
 
-def test_definitions_valid_no_problem() -> None:
+def test_valid_definitions_have_no_problem() -> None:
     assert load(PROJECT, LAKE, RESOLVER, GL).problems == ()

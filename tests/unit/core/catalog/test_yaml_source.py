@@ -68,7 +68,7 @@ def test_key_true_is_its_text() -> None:
     assert read("true: 1") == {"true": 1}
 
 
-def test_merge_key_explicit_wins_and_earlier_mapping_wins() -> None:
+def test_explicit_keys_and_earlier_mappings_win_in_a_merge() -> None:
     text = "a: &a {x: 1, y: 1}\nb: &b {y: 2, z: 2}\nc: {<<: [*a, *b], x: 3}\n"
     assert read(text)["c"] == {"x": 3, "y": 1, "z": 2}  # type: ignore[call-overload, index]
 
@@ -81,17 +81,17 @@ def test_byte_order_mark_is_skipped() -> None:
     assert parse_bytes(b"\xef\xbb\xbfa: 1", "a.yaml").problems == []
 
 
-def test_file_not_utf8_problem_names_line() -> None:
+def test_file_that_is_not_utf8_is_reported_with_its_line() -> None:
     problem = parse_bytes(b"a: 1\nb: \xff\n", "a.yaml").problems[0]
     assert (problem.code, problem.location.line) == ("CATALOG_001", 2)
     assert "UTF-8" in problem.message
 
 
-def test_file_utf16_is_refused() -> None:
+def test_utf16_file_is_refused() -> None:
     assert parse_bytes("a: 1".encode("utf-16"), "a.yaml").problems[0].code == "CATALOG_001"
 
 
-def test_file_huge_is_refused_unread() -> None:
+def test_huge_file_is_refused_unread() -> None:
     assert "larger than" in parse_bytes(b" " * (MAX_FILE_BYTES + 1), "a.yaml").problems[0].message
 
 
@@ -102,11 +102,11 @@ def test_alias_bomb_is_refused() -> None:
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "{a: " * 50_000, "- " * 50_000, "? " * 50_000])
-def test_nesting_deep_is_refused(text: str) -> None:
+def test_deep_nesting_is_refused(text: str) -> None:
     assert len(parse_text(text, "a.yaml").problems) == 1
 
 
-def test_document_broken_neighbours_are_read() -> None:
+def test_neighbours_of_a_broken_document_are_read() -> None:
     parsed = parse_text("a: 1\n---\nb: [1\n---\nc: 'x\n---\nd: 4\n", "a.yaml")
     roots = [document.root.to_value() for document in parsed.documents if document.root is not None]
     assert [list(root) for root in roots if isinstance(root, dict)] == [["a"], ["d"]]
@@ -196,18 +196,18 @@ def test_any_yaml_like_text_gives_documents_or_problems(text: str) -> None:
     assert all(1 <= problem.location.line <= lines for problem in parsed.problems)
 
 
-def test_nesting_deep_through_aliases_is_refused() -> None:
+def test_deep_nesting_through_aliases_is_refused() -> None:
     lines = ["a0: &a0 " + "[" * 60 + "]" * 60]
     lines += [f"a{number}: &a{number} {'[' * 60}*a{number - 1}{']' * 60}" for number in range(1, 4)]
     assert "nested deeper" in messages(parse_text("\n".join(lines), "a.yaml"))[0]
 
 
-def test_values_too_many_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("airflow_provider_runtime.core.catalog.yaml_composer.MAX_NODES", 100)
     assert "more than 100 values" in messages(parse_text(f"a: [{'1,' * 200}]", "a.yaml"))[0]
 
 
-def test_duplicate_keys_many_are_bounded() -> None:
+def test_many_duplicate_keys_are_bounded() -> None:
     assert len(parse_text("a: 1\n" * 1000, "a.yaml").problems) == 100
 
 
@@ -224,7 +224,7 @@ def test_duplicate_keys_many_are_bounded() -> None:
         ("a: 'c' || 'd'\n", (1, 9), "the quotes end before the value does: put all of it into quotes"),
     ],
 )
-def test_what_is_not_closed_is_told_where_it_begins(text: str, place: tuple[int, int], hint: str) -> None:
+def test_what_is_not_closed_is_reported_where_it_begins(text: str, place: tuple[int, int], hint: str) -> None:
     (problem,) = parse_text(text, "a.yaml").problems
     assert problem.hint == hint
     assert (problem.location.line, problem.location.column) == place
@@ -246,7 +246,7 @@ def test_line_with_secret_is_not_shown(line: str) -> None:
     assert document.source.locate(text.index(line)).source_line is None
 
 
-def test_line_endless_is_not_shown() -> None:
+def test_endless_line_is_not_shown() -> None:
     document = parse_text("a: " + "x" * 5000, "a.yaml").documents[0]
     assert document.source.locate(3).source_line is None
 
@@ -263,7 +263,7 @@ def test_line_endless_is_not_shown() -> None:
         "'https://x/?sig={0}&t={{{{tabel}}}}'", "'ftp://{0}@x'", "\n  api_key:\n    '{0}{{{{tabel}}}}'",
     ],
 )  # fmt: skip
-def test_line_that_may_show_a_secret_is_not_shown_wherever_its_value_stands(value: str) -> None:
+def test_line_that_may_show_a_secret_is_not_shown_wherever_its_value_is(value: str) -> None:
     text = f"options: {value.format('hunter2')}\nlast: 1\n"
     (document,) = parse_text(text, "a.yaml").documents
     assert document.source.locate(text.index("hunter2")).source_line is None
@@ -272,7 +272,7 @@ def test_line_that_may_show_a_secret_is_not_shown_wherever_its_value_stands(valu
 
 @pytest.mark.parametrize("value", ["@hunter2", "%hunter2", '"hunter2', "hunter2: [", "!hunter2", "*hunter2"])
 @pytest.mark.parametrize("blank", [" ", "\n      "])
-def test_value_of_a_secret_that_is_no_yaml_is_not_repeated(value: str, blank: str) -> None:
+def test_value_of_a_secret_that_is_not_yaml_is_not_repeated(value: str, blank: str) -> None:
     (problem,) = parse_text(f"datasource:\n  options:\n    password:{blank}{value}\n", "a.yaml").problems
     assert problem.location.source_line is None
     assert "hunter2" not in str(problem) + str(problem.hint)

@@ -1,4 +1,4 @@
-"""A comparison for people: within 80 columns, amounts whole, and nothing that rows hold drives a terminal or a page."""
+"""A comparison for people: within 80 columns, no amount cut, and no value that controls a terminal or a page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_columns_that_fit_are_a_table() -> None:
     ]
 
 
-def test_amounts_that_do_not_fit_beside_each_other_stand_below_each_other() -> None:
+def test_amounts_that_do_not_fit_side_by_side_are_stacked() -> None:
     columns = ColumnComparison("usd", 1, LARGE, LARGE, "0.01"), ColumnComparison("s", 2)
     lines = render_comparison(make_comparison(*columns)).splitlines()
     assert max(map(len, lines)) <= 80
@@ -40,7 +40,7 @@ def test_amounts_that_do_not_fit_beside_each_other_stand_below_each_other() -> N
 
 
 @pytest.mark.parametrize("kind", ["added", "removed", "changed"])
-def test_what_rows_hold_drives_neither_terminal_nor_page(kind: str) -> None:
+def test_values_of_rows_control_neither_terminal_nor_page(kind: str) -> None:
     values = {"note": NASTY, "other": None}
     row = RowChange(kind, {"k": NASTY[:40]}, None if kind == "added" else values, None if kind == "removed" else values)
     comparison = make_comparison(ColumnComparison("note", 1), sample=(row,))
@@ -52,7 +52,7 @@ def test_what_rows_hold_drives_neither_terminal_nor_page(kind: str) -> None:
     assert "&lt;script" in page
 
 
-def test_values_of_rows_stand_in_the_order_of_the_columns() -> None:
+def test_values_of_rows_are_in_the_order_of_the_columns() -> None:
     columns = tuple(ColumnComparison(name) for name in ("z", "k", "a", "amount"))
     row = RowChange("added", {"k": "1"}, None, {"a": "2", "amount": "3", "k": "1", "z": "4"})
     comparison = make_comparison(*columns, sample=(row,))

@@ -1,4 +1,4 @@
-"""The evidence of a period: what it tells, and that its page needs nothing but itself."""
+"""The evidence of a period: what it holds, and that its page is self-contained."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def gather(books: Books, project: str, period: str, due: datetime | None = None)
     return gather_evidence(books.registry, books.plan(), work, "gregorian", "month", RunSnapshots(), due)
 
 
-def test_evidence_tells_state_versions_history_and_what_follows(books: Books) -> None:
+def test_evidence_shows_state_versions_history_and_what_follows(books: Books) -> None:
     evidence = gather(books, "close", "2026-02")
     assert (evidence.state, evidence.status) == ("fresh", "open")
     assert [(pin["used_by"], pin["dataset"], pin["version"]) for pin in evidence.pins] == [
@@ -48,7 +48,7 @@ def test_evidence_tells_state_versions_history_and_what_follows(books: Books) ->
     assert evidence.run.status == "succeeded"
 
 
-def test_registered_dataset_is_told_by_name(books: Books) -> None:
+def test_registered_dataset_is_called_by_its_name(books: Books) -> None:
     assert [pin["dataset"] for pin in gather(books, "names", "2026-02").pins] == ["Monthly Close"]
 
 
@@ -58,7 +58,7 @@ def test_period_without_a_run_has_evidence_too(books: Books) -> None:
     assert "No run yet." in render_page(evidence)
 
 
-def test_closing_and_reopening_stand_in_the_evidence(books: Books) -> None:
+def test_closing_and_reopening_are_in_the_evidence(books: Books) -> None:
     books.registry.set_period_status("gregorian", "2026-01", "closed", who="ann", reason="books are done")
     books.registry.set_period_status("gregorian", "2026-01", "open", who="bob", reason="a late invoice")
     history = gather(books, "close", "2026-01").status_history
@@ -87,14 +87,14 @@ def test_page_has_no_scripts_and_no_links_out(books: Books) -> None:
     assert not re.search(r"https?://|@import|url\(", page)
 
 
-def test_what_people_write_is_no_markup(books: Books) -> None:
+def test_what_people_write_is_not_markup(books: Books) -> None:
     evidence = replace(gather(books, "close", "2026-02"), project="<script>alert(1)</script>")
     page = render_page(evidence)
     assert "<script" not in page
     assert "&lt;script&gt;" in page
 
 
-def test_outputs_have_their_versions_and_totals_and_every_publication_stands_in_the_history(tmp_path: Path) -> None:
+def test_outputs_have_their_versions_and_totals_and_every_publication_is_in_the_history(tmp_path: Path) -> None:
     books = publish_books(tmp_path)
     check = {"name": "total usd", "output": 20, "kind": "value", "status": "recorded", "value": "10.16"}
     other = {
@@ -134,7 +134,7 @@ LEFT_OUT = {
 
 
 def make_full(evidence: Evidence) -> Evidence:
-    """Return evidence in which everything that can be told is told."""
+    """Return evidence with all that it can hold."""
     assert evidence.run is not None
     check = {
         **dict.fromkeys(KEYS["checks"]),
@@ -184,7 +184,7 @@ def make_full(evidence: Evidence) -> Evidence:
 
 
 def list_told(value: Any, key: str = "") -> Iterator[str]:
-    """Yield each thing that evidence tells, as people write it."""
+    """Yield each thing that evidence holds, as people write it."""
     if key in LEFT_OUT or value is None or isinstance(value, bool):
         return
     if isinstance(value, Mapping):
@@ -197,7 +197,7 @@ def list_told(value: Any, key: str = "") -> Iterator[str]:
         yield f"{value:,}" if isinstance(value, int) and key not in ("version", "table_version") else str(value)
 
 
-def test_page_tells_all_that_the_evidence_holds(books: Books) -> None:
+def test_page_shows_all_that_the_evidence_holds(books: Books) -> None:
     evidence = make_full(gather(books, "close", "2026-02"))
     document = evidence.to_document()
     document["comparison"]["outputs"][0]["columns"].pop()

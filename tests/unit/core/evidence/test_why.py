@@ -1,4 +1,4 @@
-"""Questions about rows, compiled from a snapshot alone, and the story of what is told."""
+"""Questions about rows, compiled from a snapshot alone, and the answers as text."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def make_history() -> History:
     )
 
 
-def test_story_tells_values_matches_groups_and_differences(books: Books, snapshot: Snapshot) -> None:
+def test_story_shows_values_matches_groups_and_differences(books: Books, snapshot: Snapshot) -> None:
     record = books.registry.list_runs()[0]
     found = FoundRun(record, Report("", 1, "succeeded"), datetime(2026, 2, 1, 9, 30, tzinfo=UTC))
     story = write_history(snapshot, found, describe_history(snapshot, make_history()))

@@ -153,7 +153,7 @@ def test_recursion_limit_is_as_before_after_a_deep_expression():
         ("ABS(a BY s)", "EXPR_001", 0, "write ABS(x)"),
     ],
 )  # fmt: skip
-def test_wrong_use_of_a_word_is_placed_and_leads_to_the_right_one(text, code, start, hint):
+def test_misused_word_is_placed_and_the_right_one_is_suggested(text, code, start, hint):
     problem = check_expression(text, SCOPE).problems[0]
     assert (problem.code, problem.start) == (code, start)
     if hint is not None:

@@ -1,4 +1,4 @@
-"""The table of functions: every entry is whole, and the job lets pass what entries compile to."""
+"""The table of functions: every entry is complete, and the job lets pass what entries compile to."""
 
 import re
 from dataclasses import replace
@@ -59,5 +59,5 @@ def test_entry_can_be_evaluated_unless_it_is_an_operator_or_an_aggregate(functio
     assert function.signature.startswith(f"{function.name}(")
 
 
-def test_no_function_stands_in_the_table_twice():
+def test_no_function_is_in_the_table_twice():
     assert len(FUNCTIONS) == sum(len(group) for group in FUNCTION_GROUPS.values())

@@ -63,7 +63,7 @@ def test_format_of_a_tree_parses_to_the_same_tree(text):
         ("-" * 1_000_000, "the expression is nested deeper than 200 levels", 0),
     ],
 )
-def test_text_that_is_no_expression_is_explained(text, message, start):
+def test_text_that_is_not_an_expression_is_explained(text, message, start):
     with pytest.raises(ExpressionSyntaxError) as caught:
         parse(text)
     assert (caught.value.problem.message, caught.value.problem.start) == (message, start)
@@ -105,7 +105,7 @@ def test_chain_of_3000_operands_is_one_level():
     assert len(parse("+".join(["a"] * 3000)).operands) == 3000
 
 
-def test_dashes_inside_a_text_are_no_nesting():
+def test_dashes_inside_a_text_do_not_count_as_nesting():
     assert parse("s = '" + "-" * 500 + "(" * 500 + "'")
 
 
@@ -162,7 +162,7 @@ def test_any_text_gives_a_tree_or_a_problem(text):
         "CASE else WHEN CASE WHEN a THEN then END THEN by END",
     ],
 )
-def test_columns_named_like_keywords_stand_bare_inside_case(text: str) -> None:
+def test_columns_named_like_keywords_need_no_quotes_inside_case(text: str) -> None:
     is_column = re.compile(r"\b[a-z]+\b(?!')")
     qualified = parse(is_column.sub(lambda found: f"t.{found[0]}", text))
     assert _forget_tables(repr(parse(text))) == _forget_tables(repr(qualified))
@@ -172,6 +172,6 @@ def _forget_tables(shown: str) -> str:
     return re.sub(r"(start|end|depth)=\d+, |table=('t'|None), ", "", shown)
 
 
-def test_text_with_keywords_that_makes_no_sense_is_told_soon() -> None:
+def test_meaningless_text_of_keywords_is_rejected_quickly() -> None:
     with pytest.raises(ExpressionSyntaxError):
         parse("CASE WHEN a THEN b " + "WHEN b THEN case " * 400)

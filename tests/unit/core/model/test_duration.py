@@ -1,4 +1,4 @@
-"""Durations: a number and a unit, as often as one likes."""
+"""Durations: numbers with units, one or several."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def test_what_breaks_ties_reads_row_ids() -> None:
     assert Read("ordered_on") in operation.assignments[0].reads
 
 
-def test_columns_of_a_step_rest_on_earlier_steps_only() -> None:
+def test_columns_of_a_step_read_earlier_steps_only() -> None:
     operation = compile_update("ALLOCATE(100.00, amount BY region)")
     seen: list[str] = []
     for step in operation.group_steps:

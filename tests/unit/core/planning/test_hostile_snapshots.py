@@ -41,7 +41,7 @@ REPORT: dict[str, Any] = {
 
 
 def list_places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Every place of a JSON value, the whole apart."""
+    """Every path into a JSON value but the root."""
     found = [path] if path else []
     entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, entry in entries:
@@ -124,7 +124,7 @@ def test_snapshot_that_lacks_what_is_shown_of_it_is_shown_or_refused(place: tupl
 @pytest.mark.parametrize(
     "content", [b"", b"[]", b"null", b"\xff", b"[" * 100_000, b'{"snapshot_version": 1}', b"1e999"]
 )
-def test_bytes_that_are_no_snapshot_are_refused(content: bytes) -> None:
+def test_bytes_that_are_not_a_snapshot_are_refused(content: bytes) -> None:
     digest = hashlib.sha256(content).hexdigest()
     with pytest.raises(SnapshotError, match="SNAPSHOT_001"):
         open_snapshot(content, digest)

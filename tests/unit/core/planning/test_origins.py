@@ -1,4 +1,4 @@
-"""What a selector tells of where its rows come from, before any data is read."""
+"""What is known from a selector alone of where its rows come from."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RUN = RunConstants(NOW, "2026-01", date(2026, 1, 1), date(2026, 1, 31), "2025-12
         ("NULL", (), True),
     ],
 )
-def test_selector_tells_origins(selector: str, origins: tuple[int, ...] | None, is_whole: bool) -> None:
+def test_selector_determines_origins(selector: str, origins: tuple[int, ...] | None, is_whole: bool) -> None:
     checked = check_operations(
         update("amount", seq=10),
         aggregate("SUM(amount)", "amount", group_by="[region]", seq=20),
@@ -50,7 +50,7 @@ def test_selector_tells_origins(selector: str, origins: tuple[int, ...] | None, 
     assert compiled.operations[5].origins is None
 
 
-def test_source_dataset_tells_origins_too() -> None:
+def test_source_dataset_determines_origins_too() -> None:
     selector = "'_source_dataset = \"budget\" AND _operation_seq < 50'"
     checked = check_operations(append("budget", seq=30), delete(selector, seq=40), output(seq=60))
     assert checked.problems == ()

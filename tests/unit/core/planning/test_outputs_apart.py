@@ -26,7 +26,7 @@ DWH_URL = "'jdbc:postgresql://db/dwh'"
         (DWH, f"{{type: JDBC, table: finance.out, options: {{URL: {DWH_URL}}}}}", "is the table dwh/finance.out"),
     ],
 )
-def test_outputs_that_meet(first: str, second: str, met: str) -> None:
+def test_overlapping_outputs(first: str, second: str, met: str) -> None:
     columns = ", columns: [order_id, _period]"
     written = (output(columns, destination=first, seq=10), output(columns, destination=f"«{second}", seq=20))
     checked = check_operations(*[text.replace("«", "") for text in written])

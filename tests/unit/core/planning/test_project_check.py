@@ -98,7 +98,7 @@ def test_unknown_join_dataset_silences_its_alias() -> None:
     assert codes_of(check_operations(operation).problems) == ["JOIN_001"]
 
 
-def test_all_mistakes_are_told_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     checked = check_operations(
         update("'amont + qantity'"),
         delete("'regin = 1'", seq=20),
@@ -110,7 +110,7 @@ def test_all_mistakes_are_told_at_once() -> None:
     ]  # fmt: skip
 
 
-def test_used_selector_is_told_once_at_its_own_place() -> None:
+def test_used_selector_is_reported_once_at_its_own_place() -> None:
     checked = check_operations(
         delete("'{{BAD}}'"), delete("'{{BAD}} OR amount = 0'", seq=20), selectors="BAD: 'regin = \"x\"'"
     )
@@ -152,7 +152,7 @@ def test_input_dataset_must_exist_be_active_and_have_the_version() -> None:
         assert codes_of(check_text(head + operations).problems) == [code]
 
 
-def test_mistakes_that_need_no_input_are_told_beside_an_unknown_input() -> None:
+def test_mistakes_that_need_no_input_are_reported_beside_an_unknown_input() -> None:
     operations = ", ".join((
         update("c.tier", more=join("customer_id = c.id", dataset="customrs")),
         update("SUMM(amount)", seq=20),
@@ -258,7 +258,7 @@ def test_inactive_project_and_draft_without_sandbox_cannot_run() -> None:
     assert explain_missing_project(catalog, "aa").code == "PROJECT_001"
 
 
-def test_lookup_to_unknown_dataset_is_told_at_the_dataset() -> None:
+def test_lookup_to_unknown_dataset_is_reported_at_the_dataset() -> None:
     catalog = CATALOG.replace("{type: dataset, id: customers}", "{type: dataset, id: custmers}")
     checked = check_text(HEAD + f"    - {update('people.tier')}\n", catalog)
     assert set(codes_of(checked.problems)) == {"DATASET_001"}

@@ -38,7 +38,7 @@ def write_rule(name: str, when: str) -> str:
     return f'{{name: {name}, when: "{when}", strategy: {{type: path, datasource_id: lake, path: {name}}}}}'
 
 
-def test_template_tokens_all_are_replaced() -> None:
+def test_all_template_tokens_are_replaced() -> None:
     period = make_period_index(GREGORIAN).get_period("2026-Q2")
     values = make_token_values("gl", 3, "transactions", period)
     text = "{{table_name}}/{{ dataset_id }}/{{dataset_version}}/{{identifier}}/"
@@ -46,7 +46,7 @@ def test_template_tokens_all_are_replaced() -> None:
     assert render_template(text, values) == "transactions/gl/3/2026-Q2/20260401Q2/2026-04-01_2026-06-30"
 
 
-def test_template_token_unknown_names_the_nearest() -> None:
+def test_unknown_template_token_names_the_nearest() -> None:
     with pytest.raises(ResolveError) as caught:
         render_template("{{yyyy}}/{{nonsense}}", {})
     assert [problem.code for problem in caught.value.problems] == ["RESOLVE_004", "RESOLVE_004"]
@@ -68,7 +68,7 @@ def test_precedence_override_beats_dataset_beats_default() -> None:
     assert snapshot.resolver_snapshot.join_datasets[0].resolver_source == "project_override"
 
 
-def test_resolver_none_says_where_it_was_looked_for() -> None:
+def test_missing_resolver_says_where_it_was_looked_for() -> None:
     problem = list_problems(write_project(OUTPUT))[0]
     assert problem.code == "RESOLVE_001"
     assert "no override in the project, no resolver_id, no default resolver" in problem.message
@@ -93,7 +93,7 @@ def test_rules_in_order_first_match_wins_and_trace_says_why() -> None:
     assert "is FALSE (period.start_date is '2026-01-01')" in trace[0].reason
 
 
-def test_rules_none_matching_lists_each_with_its_reason() -> None:
+def test_no_matching_rule_lists_each_rule_with_its_reason() -> None:
     rules = (
         write_rule("yearly", "period.level = 'year'"),
         write_rule("others", "table.name <> 'transactions'"),
@@ -354,7 +354,7 @@ class LeavingResolver:
         (ValueError("\ud800"), "raised ValueError: ?"),
     ],
 )
-def test_class_resolver_with_a_wrong_answer_is_resolve_003_in_words(
+def test_class_resolver_with_a_wrong_answer_is_resolve_003_with_a_reason(
     answer: object, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(WrongResolver, "answer", answer)

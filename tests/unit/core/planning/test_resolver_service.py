@@ -40,7 +40,7 @@ class Service:
     answer: bytes = b'{"locations": [{"datasource_id": "lake", "path": "a"}]}'
     headers: dict[str, str] = field(default_factory=dict)
     missing: int = 0
-    """How many bytes more than it sends it announces."""
+    """How many bytes more it announces than it sends."""
     raw: str = ""
     """What it sends in place of an answer; AUTH stands for the header it was asked with."""
     asked: list[tuple[str, str, dict[str, object], str | None]] = field(default_factory=list)

@@ -23,7 +23,7 @@ def find_run(books: Books, **changes: Any) -> Any:
     return replace(books.registry.list_runs(project="close")[0], **changes)
 
 
-def test_relative_address_is_read_from_the_registry_s_folder(
+def test_relative_address_is_read_from_the_folder_of_the_registry(
     books: Books, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = find_run(books)

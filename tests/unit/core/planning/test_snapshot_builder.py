@@ -87,7 +87,7 @@ def test_snapshot_of_a_project_is_the_golden_one() -> None:
     assert shown == GOLDEN.read_text(encoding="utf-8")
 
 
-def test_snapshot_resolved_twice_is_the_same_but_for_run_id_and_moment() -> None:
+def test_snapshot_resolved_twice_is_the_same_but_for_run_id_and_timestamp() -> None:
     assert resolve(RESOLVER, write_project()).sha256 == resolve(RESOLVER, write_project()).sha256
     fresh = replace(OPTIONS, run_id=None, run_timestamp=None)
     first, second = resolve(RESOLVER, write_project(), options=fresh), resolve(RESOLVER, write_project(), options=fresh)
@@ -157,7 +157,7 @@ def test_everything_wrong_is_reported_at_once() -> None:
     assert all(problem.location.file for problem in problems)
 
 
-def test_project_unknown_inactive_and_disabled_are_refused() -> None:
+def test_unknown_inactive_and_disabled_projects_are_refused() -> None:
     problem = list_problems(RESOLVER, write_project(), project="conversio")[0]
     assert (problem.code, problem.hint) == ("PROJECT_001", "did you mean 'conversion'?")
     assert list_problems(RESOLVER, write_project(status="inactive"))[0].code == "PROJECT_002"
@@ -298,7 +298,7 @@ def test_registered_dataset_pinned_version_reads_the_slices_that_it_had() -> Non
     assert resolve(RESOLVER, write_consumer(), registry=registry, project="consumer")
 
 
-def test_registering_tells_which_slices_a_changed_type_would_make_unreadable() -> None:
+def test_registering_reports_which_slices_a_changed_type_would_make_unreadable() -> None:
     registry = MemoryRegistry()
     for period in ("2025-12", "2026-01", "2026-02"):
         publish(registry, resolve(RESOLVER, write_project(), period=period, registry=registry))
@@ -430,7 +430,7 @@ def test_override_of_a_dataset_that_does_not_exist_is_refused_with_the_nearest_n
     assert problem.hint == "did you mean 'FX rates'?"
 
 
-def test_mistakes_of_the_project_that_registers_the_input_are_told() -> None:
+def test_mistakes_of_the_project_that_registers_the_input_are_reported() -> None:
     broken = write_project(CONVERT.replace("fx.rate", "fx.rat") + OUTPUT)
     reader = write_project(OUTPUT.replace(", register_as_dataset: Converted GL", ""), id="p3", name="reader")
     reader = reader.replace("input_dataset_id: gl", "input_dataset_id: Converted GL")

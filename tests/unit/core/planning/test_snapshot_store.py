@@ -72,7 +72,7 @@ def test_canonical_form_is_compact_sorted_utf8() -> None:
 
 
 @pytest.mark.parametrize("value", [{"a": [0.1]}, {"a": float("nan")}, {1: "a"}])
-def test_canonical_form_refuses_floats_and_keys_that_are_no_text(value: object) -> None:
+def test_canonical_form_refuses_floats_and_keys_that_are_not_text(value: object) -> None:
     with pytest.raises(TypeError):
         encode_canonical(value)
 
@@ -138,7 +138,7 @@ def test_snapshot_of_another_name_needs_a_digest_that_is_known(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[]", b'{"snapshot_version": 9}', b"\xff", b"[" * 100_000])
-def test_snapshot_that_is_none_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_document_that_is_not_a_snapshot_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / f"{hashlib.sha256(content).hexdigest()}.json"
     path.write_bytes(content)
     with pytest.raises(SnapshotError):

@@ -127,7 +127,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_warning_stands_at_the_key_that_it_is_about(name: str) -> None:
+def test_warning_points_at_its_key(name: str) -> None:
     code, operations = CASES[name]
     warnings, places = list_warnings(*operations)
     assert [warning.code for warning in warnings] == [code] * len(places)
@@ -314,7 +314,7 @@ def test_from_names_an_operation_that_makes_no_rows_before(seqs: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["some", "[]", "[a]", "20", "[true]"])
-def test_from_that_is_no_origin(value: str) -> None:
+def test_from_that_is_not_an_origin(value: str) -> None:
     from airflow_provider_runtime.core.catalog.loader import load_texts
 
     text = HEAD + f"    - {with_from(output(), value)}\n"
@@ -406,7 +406,7 @@ def list_found(output: str) -> list[str]:
     return [f"{error['code']} {error['file']}:{error['line']}" for error in errors]
 
 
-def test_validate_tells_of_warnings_and_strict_counts_them(folder: Path) -> None:
+def test_validate_reports_warnings_and_strict_counts_them(folder: Path) -> None:
     arguments = ["--catalog", str(folder), "--format", "json"]
     result = CliRunner().invoke(validate, arguments)
     unused = ["WARN_003 datasets.yaml:15", "WARN_003 datasets.yaml:20"]
@@ -438,7 +438,7 @@ def test_project_with_errors_shows_these_first(folder: Path) -> None:
     assert [error["code"] for error in json.loads(result.stdout)["errors"]] == ["EXPR_002"]
 
 
-def test_explain_and_resolve_tell_of_warnings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explain_and_resolve_show_warnings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder.parent)
     explained = CliRunner().invoke(explain, ["--project", "close", "--format", "json"], catch_exceptions=False)
     assert list_found(explained.stdout) == ["WARN_001 close.yaml:15"]

@@ -1,4 +1,4 @@
-"""Two projects that register one dataset or write one table are told of when the catalog is validated."""
+"""Two projects that register one dataset or write one table are reported when the catalog is validated."""
 
 from __future__ import annotations
 

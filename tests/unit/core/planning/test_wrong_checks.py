@@ -29,7 +29,7 @@ SUMMARY = output(", columns: [order_id, quantity, region]", destination="{dataso
 
 
 def case(name: str, code: str, check: str, message: str, hint: str | None = None) -> object:
-    """Return a named case; the mark stands before the place of the problem."""
+    """Return a named case; the mark is in front of the place of the problem."""
     return pytest.param(code, check, message, hint, id=name)
 
 
@@ -136,7 +136,7 @@ def test_key_and_check_of_the_same_name_are_refused() -> None:
     assert (checked.problems[0].location.line, checked.problems[0].location.column) == checked.expected_places[0]
 
 
-def test_mistakes_of_all_checks_are_told_at_once() -> None:
+def test_mistakes_of_all_checks_are_reported_at_once() -> None:
     checks = "\n    - ".join(
         [
             "{name: a, output: 99, rows: x = 1, at_most: few}",
@@ -149,7 +149,7 @@ def test_mistakes_of_all_checks_are_told_at_once() -> None:
     assert codes == ["CHECK_002", "CHECK_002", "CHECK_002", "DATASET_001", "EXPR_002", "EXPR_002", "EXPR_002"]
 
 
-def test_column_that_the_output_names_wrongly_is_told_there_only() -> None:
+def test_column_that_the_output_names_wrongly_is_reported_only_there() -> None:
     lines = LINES.replace("columns: [order_id", f"columns: [{MARK}ordr_id")
     checked = check_text(PROJECT % (lines, SUMMARY, "{name: c, output: 20, unique: [ordr_id], where: ordr_id = '1'}"))
     assert [problem.code for problem in checked.problems] == ["OUTPUT_001"]
@@ -189,7 +189,7 @@ def test_mistakes_in_the_form_of_checks_hide_no_others(tmp_path: Path, project: 
     assert sorted(told, key=lambda entry: str(entry[1])) == sorted(FOUND, key=lambda entry: entry[1])
 
 
-def test_mistake_in_the_form_of_an_operation_is_told_alone(tmp_path: Path) -> None:
+def test_mistake_in_the_form_of_an_operation_is_reported_alone(tmp_path: Path) -> None:
     text = PROJECT % (LINES.replace("type: output", "typ: output"), SUMMARY, FORM_AND_CONTENT[-2])
     (tmp_path / "catalog.yaml").write_text(CATALOG)
     (tmp_path / "project.yaml").write_text(text)

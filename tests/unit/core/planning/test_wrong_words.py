@@ -48,7 +48,7 @@ def find_problems(*operations: str) -> tuple[list[Problem], list[tuple[int, int]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: next(iter(case.values())))
-def test_wrong_word_is_told_at_its_place(case: dict[str, str]) -> None:
+def test_wrong_word_is_reported_at_its_place(case: dict[str, str]) -> None:
     operation = write_operation(case)
     problems, places = find_problems(operation, *([] if "type: output" in operation else [output()]))
     expected = case["errors"] if "errors" in case else [case["error"]]
@@ -59,7 +59,7 @@ def test_wrong_word_is_told_at_its_place(case: dict[str, str]) -> None:
     assert all(problem.location.file == "project.yaml" for problem in problems)
 
 
-def test_all_wrong_values_of_a_project_are_told_at_once() -> None:
+def test_all_wrong_values_of_a_project_are_reported_at_once() -> None:
     cases = [case for case in CASES if "value" in case or "sum" in case]
     operations = []
     for seq, case in enumerate(cases, 1):
@@ -70,7 +70,7 @@ def test_all_wrong_values_of_a_project_are_told_at_once() -> None:
     assert len(problems) > 150
 
 
-def test_command_tells_all_of_them_without_a_traceback(tmp_path: Path) -> None:
+def test_command_reports_all_of_them_without_a_traceback(tmp_path: Path) -> None:
     values = [case["value"].replace(MARK, "") for case in CASES if "value" in case]
     lines = [update(quote(text), f"c{at}", seq=at) for at, text in enumerate(values, 1)]
     project = HEAD + "".join(f"    - {line}\n" for line in [*lines, output(seq=len(lines) + 1)])

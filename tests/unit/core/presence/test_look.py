@@ -33,7 +33,7 @@ def at(uri: object, **more: Any) -> Location:
     return Location(kind="files", format="parquet", uri=str(uri), **more)
 
 
-def test_missing_file_is_told_with_its_place_and_one_that_may_be_missing_is_not(tmp_path: Path) -> None:
+def test_missing_file_is_reported_with_its_place_and_one_that_may_be_missing_is_not(tmp_path: Path) -> None:
     found = look(at(tmp_path / "a"), at(tmp_path / "b", on_missing="empty"), at(tmp_path))
     assert [presence.said for presence in found.found] == ["no", "no", "no"]
     assert [presence.place for presence in found.missed] == [str(tmp_path / "a"), str(tmp_path)]

@@ -142,7 +142,7 @@ class RegistryCases:
         assert len(registry.list_versions("DS")) == 1
         assert registry.is_published("p", "2026-01")
 
-    def test_report_that_is_kept_tells_the_registered_versions(self, registry: Registry) -> None:
+    def test_report_that_is_kept_has_the_registered_versions(self, registry: Registry) -> None:
         report = {"outputs": [{"seq": 20, "rows": 3}, {"seq": 50, "rows": 4}]}
         for digest in ("a", "b"):
             (made,) = registry.finish_attempt(
@@ -185,7 +185,7 @@ class RegistryCases:
         (again,) = registry.finish_attempt(begin(registry, make_start("a")), [make_write("file:/s/2")], {})
         assert (again.version, again.created, again.uri) == (2, True, "file:/s/2")
 
-    def test_pinned_version_reads_the_same_slices_for_ever(self, registry: Registry) -> None:
+    def test_pinned_version_reads_the_same_slices_forever(self, registry: Registry) -> None:
         for number, (name, period) in enumerate([("a", "2026-01"), ("b", "2026-02"), ("c", "2026-01")], 1):
             attempt = begin(registry, make_start(name, period=period))
             registry.finish_attempt(attempt, [make_write(f"file:/s/{number}", period=period)], {})
@@ -197,7 +197,7 @@ class RegistryCases:
         (summary,) = registry.list_datasets()
         assert (summary.latest_version, summary.periods, summary.rows) == (3, 2, 6)
 
-    def test_new_schema_is_the_new_version_s_and_old_slices_keep_theirs(self, registry: Registry) -> None:
+    def test_new_version_has_the_new_schema_and_old_slices_keep_theirs(self, registry: Registry) -> None:
         wider = {"id": "ds-id", "name": "DS", "main_table": {"name": "DS", "columns": [{"name": "a"}, {"name": "b"}]}}
         registry.finish_attempt(begin(registry, make_start("a")), [make_write()], {})
         attempt = begin(registry, make_start("b", period="2026-02"))

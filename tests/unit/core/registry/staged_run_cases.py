@@ -66,7 +66,7 @@ class StagedRunCases:
         with pytest.raises(PlanError, match="was kept until"):
             registry.begin_publication(make_start("a"), holder=ELSEWHERE)
 
-    def test_discarded_run_cannot_be_published_and_does_not_stand_in_the_way(self, registry: Registry) -> None:
+    def test_discarded_run_cannot_be_published_and_does_not_block_the_next(self, registry: Registry) -> None:
         registry.stage_attempt(begin(registry, make_start("a")), {})
         discarded = registry.discard_staged("run-a", who="ben", reason="wrong rate")
         assert discarded.status == "discarded"

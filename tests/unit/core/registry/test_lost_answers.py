@@ -54,7 +54,7 @@ def test_period_closed_with_a_lost_answer_has_one_entry_of_history(registry: Los
     assert len(registry.get_period("gregorian", "2026-01").history) == 1
 
 
-def test_answers_lost_for_ever_are_an_infrastructure_error(registry: LosingRegistry) -> None:
+def test_answers_lost_forever_are_an_infrastructure_error(registry: LosingRegistry) -> None:
     registry.losses = 10_000
     with pytest.raises(InfrastructureError, match="INFRA_001"):
         registry.begin_attempt(make_start("a"), holder=ELSEWHERE)

@@ -69,7 +69,7 @@ def test_registry_of_an_earlier_schema_knows_what_its_publications_read(tmp_path
     assert runs == {"run-a": (), "run-b": (source,), "run-c": ()}
 
 
-def test_registry_of_an_earlier_schema_knows_how_checks_of_its_runs_stand(tmp_path: Path) -> None:
+def test_registry_of_an_earlier_schema_counts_the_checks_of_its_runs(tmp_path: Path) -> None:
     url = make_registry(tmp_path / "registry.db", "0006")
     report = json.dumps({"checks": [{"status": "passed"}, {"status": "passed"}, {"status": "failed"}]})
     engine = create_engine(url)

@@ -1,4 +1,4 @@
-"""Errors of the registry's database that pass by themselves are waited for, others are told at once."""
+"""Transient errors of the registry's database are waited out, others are reported at once."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def test_open_registry_makes_the_folder_of_its_file(tmp_path: Path) -> None:
     assert (tmp_path / "a" / "b" / "registry.db").exists()
 
 
-def test_what_is_read_together_is_of_one_moment(tmp_path: Path) -> None:
+def test_what_is_read_together_is_one_consistent_state(tmp_path: Path) -> None:
     registry, other = (open_registry(f"sqlite:///{tmp_path}/registry.db") for _ in range(2))
     begin(registry, make_start("a"))
 

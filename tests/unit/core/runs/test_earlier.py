@@ -18,7 +18,7 @@ OUTPUT = OutputReport(20, "lake/out", 5, ("id",))
 
 
 class ToldJob:
-    """A job that does nothing, and reports what it is told."""
+    """A job that does nothing, and reports what it was given."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
@@ -30,7 +30,7 @@ class ToldJob:
         raise AssertionError
 
 
-def test_run_again_tells_in_what_it_differs(caplog: pytest.LogCaptureFixture) -> None:
+def test_repeated_run_shows_how_it_differs(caplog: pytest.LogCaptureFixture) -> None:
     registry = MemoryRegistry()
     snapshot = resolve(write_resolver(MONTHLY), write_project(), registry=registry)
 
@@ -62,7 +62,7 @@ def test_run_again_tells_in_what_it_differs(caplog: pytest.LogCaptureFixture) ->
     assert known.report["differences"] == list(changed.differences)
 
 
-def test_rows_that_are_staged_again_tell_in_what_they_differ_from_those_that_were_looked_at() -> None:
+def test_rows_that_are_staged_again_show_how_they_differ_from_those_reviewed() -> None:
     registry = MemoryRegistry()
     snapshot = resolve(write_resolver(MONTHLY), write_project(), registry=registry)
 
@@ -84,11 +84,11 @@ def test_rows_that_are_staged_again_tell_in_what_they_differ_from_those_that_wer
     assert "table 'gl' of dataset 'GL' is read from 2 files" in difference
 
 
-def test_source_that_nobody_can_tell_from_others_is_not_compared() -> None:
+def test_source_that_cannot_be_identified_is_not_compared() -> None:
     earlier = Report("a", 1, "succeeded", sources=(replace(SOURCE, fingerprint=None),), outputs=(OUTPUT,))
     assert note_differences(replace(earlier, sources=(SOURCE,)), earlier).differences == ()
 
 
-def test_what_the_job_has_told_stands() -> None:
-    told = Report("a", 1, "succeeded", differences=("it differs",))
-    assert note_differences(told, Report("a", 1, "succeeded", outputs=(OUTPUT,))) is told
+def test_report_of_the_job_stands() -> None:
+    report = Report("a", 1, "succeeded", differences=("it differs",))
+    assert note_differences(report, Report("a", 1, "succeeded", outputs=(OUTPUT,))) is report

@@ -158,7 +158,7 @@ def test_slice_that_the_job_cannot_have_written_is_not_registered(changes: dict[
     assert registry.list_datasets() == []
 
 
-def test_keep_alive_tells_once_when_the_attempt_was_replaced() -> None:
+def test_keep_alive_reports_once_that_the_attempt_was_replaced() -> None:
     registry, snapshot = MemoryRegistry(), make_snapshot()
     attempt = begin_attempt(registry, snapshot)
     lost: list[RuntimeProviderError] = []

@@ -87,7 +87,7 @@ def test_note_survives_a_tables_history() -> None:
         ("data/00000000000000000007-1a2b3c4d-20", False),
     ],
 )
-def test_folder_of_an_attempt_is_told_by_its_name(folder: str, is_one: bool) -> None:
+def test_folder_of_an_attempt_is_recognised_by_its_name(folder: str, is_one: bool) -> None:
     assert is_attempt_folder(folder) is is_one
 
 

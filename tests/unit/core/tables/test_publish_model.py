@@ -38,7 +38,7 @@ class NextStep(BaseException):
 
 
 class Seen(NamedTuple):
-    """A file or a folder as a listing tells of it."""
+    """A file or a folder as a listing shows it."""
 
     path: str
     type: fs.FileType
@@ -127,7 +127,7 @@ class Writer:
     log: tuple[Any, ...] = ()
     ended: Ended = None
     lost: bool = False
-    """Whether an answer to its commit was lost: nobody can tell whether the table will refer to its files."""
+    """Whether an answer to its commit was lost, so that the table may or may not refer to its files."""
 
 
 @cache
@@ -264,7 +264,7 @@ def test_every_order_of_steps_keeps_files_tokens_and_other_rows(
 
 
 def check(world: World) -> None:
-    """What holds at every moment."""
+    """What always holds."""
     tokens: dict[tuple[str, str], int] = {}
     for number, note in enumerate(world.history):
         assert f"data/{note.folder}/part" in world.files, "a file that the table refers to is gone"

@@ -20,7 +20,7 @@ from spark_jobs.contract import codes
 from spark_jobs.contract.codes import FAMILIES, Code, find_code, get_family
 
 
-def test_code_stands_in_one_family_only() -> None:
+def test_code_belongs_to_one_family_only() -> None:
     literals = [value for name, value in vars(codes).items() if name.endswith("Code") and name != "Code"]
     counted = Counter(code for literal in literals for code in get_args(literal))
     assert set(counted.values()) == {1}

@@ -38,7 +38,7 @@ def list_files(snapshot: Snapshot) -> list[str]:
     return [file for location in snapshot.input_table.locations for file in location.files]
 
 
-def test_short_lists_stand_in_the_snapshot(tmp_path: Path) -> None:
+def test_short_lists_are_in_the_snapshot(tmp_path: Path) -> None:
     snapshot = make_snapshot(MAX_FILES_IN_PLACE)
     uri = write_snapshot(snapshot, str(tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == [f"{snapshot.sha256}.json"]
@@ -46,7 +46,7 @@ def test_short_lists_stand_in_the_snapshot(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("counts", [(MAX_FILES_IN_PLACE + 1,), (MAX_FILES_IN_PLACE, 1, 0)])
-def test_long_lists_stand_beside_it(tmp_path: Path, counts: tuple[int, ...]) -> None:
+def test_long_lists_are_beside_it(tmp_path: Path, counts: tuple[int, ...]) -> None:
     snapshot = make_snapshot(*counts)
     uri = write_snapshot(snapshot, str(tmp_path))
     assert sorted(path.name for path in tmp_path.iterdir()) == [

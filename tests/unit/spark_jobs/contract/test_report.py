@@ -64,7 +64,7 @@ def test_error_of_a_report_has_the_fields_of_a_problem() -> None:
     assert {field.name for field in fields(ErrorReport)} == shown - {"severity"}
 
 
-def test_report_of_several_problems_tells_the_first_as_the_error() -> None:
+def test_report_of_several_problems_has_the_first_as_its_error() -> None:
     errors = make_error_reports(JobError("DATA_001", "no data", hint="look"), None)
     assert [(error.code, error.message, error.hint, error.line) for error in errors] == [
         ("DATA_001", "no data", "look", 1)

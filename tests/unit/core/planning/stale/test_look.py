@@ -100,7 +100,7 @@ def test_run_again_makes_it_fresh_and_its_readers_stale_by_version(books: Books)
     assert list_stale(books) == {}
 
 
-def test_plan_stands_in_run_order(books: Books) -> None:
+def test_plan_is_in_run_order(books: Books) -> None:
     books.put("sales/2026-02.csv", "shop,currency,amount\nOslo,EUR,2.00\n")
     order = [(entry.work.project, entry.work.period) for entry in books.plan().list_to_run()]
     assert order == [("close", "2026-02"), ("names", "2026-02"), ("dollars", "2026-Q1")]
@@ -114,7 +114,7 @@ def test_closed_period_is_shown_and_not_run(books: Books) -> None:
     assert entry.work not in {found.work for found in books.plan().list_to_run()}
 
 
-def test_scope_of_months_takes_the_quarter_that_they_lie_in(books: Books) -> None:
+def test_scope_of_months_includes_their_quarter(books: Books) -> None:
     assert set(books.states(period="2026-02..2026-03")) == {
         ("close", "2026-02"), ("close", "2026-03"), ("names", "2026-02"), ("names", "2026-03"), ("dollars", "2026-Q1"),
     }  # fmt: skip
@@ -147,14 +147,14 @@ def test_plan_that_somebody_has_edited_is_refused_without_a_traceback(books: Boo
         ("..2026-01", "has only one end", "name the first and the last period: X..Y"),
     ],
 )
-def test_period_for_which_nothing_runs_is_told(books: Books, period: str, said: str, hint: str) -> None:
+def test_period_for_which_nothing_runs_is_reported(books: Books, period: str, said: str, hint: str) -> None:
     with pytest.raises(RuntimeProviderError, match="PERIOD_001") as caught:
         books.plan(period=period)
     assert said in str(caught.value)
     assert hint in str(caught.value.problems[0].hint)
 
 
-def test_resolver_that_looks_elsewhere_is_told_before_the_files(books: Books) -> None:
+def test_change_of_resolver_is_reported_before_changed_files(books: Books) -> None:
     moved = CATALOG.replace("path: rates.csv", "path: new/rates.csv").replace(
         "id: lake\n  version: 1", "id: lake\n  version: 2"
     )
@@ -304,7 +304,7 @@ def test_period_that_has_not_begun_is_shown_and_not_run(books: Books) -> None:
     assert [entry.work.period for entry in plan.list_to_run()] == ["2026-04"]
 
 
-def test_file_that_cannot_be_read_is_told_where_everything_is_planned(books: Books) -> None:
+def test_file_that_cannot_be_read_is_reported_where_everything_is_planned(books: Books) -> None:
     (books.root / "catalog" / "broken.yaml").write_text("project: {id: [")
     with pytest.raises(RuntimeProviderError, match=r"CATALOG_001"):
         books.plan()
