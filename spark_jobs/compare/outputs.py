@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from spark_jobs.contract.operations import OutputOperation
 
 SAMPLE_ROWS = 10
+MOST_AT_ONCE = 4
 
 
 class StagedOutputs(Protocol):
@@ -43,11 +45,13 @@ def compare_outputs(
     outputs: Sequence[OutputOperation], sinks: StagedOutputs, request: CompareRequest | None = None
 ) -> Comparison | None:
     """Return what would change if what is staged were published; None when not asked for and nothing is replaced."""
-    published = {output.seq: sinks.read_published(output.seq) for output in outputs}
-    if request is None and not any(frame is not None for frame in published.values()):
-        return None
-    wanted = request or CompareRequest()
-    return Comparison(tuple(_compare(output, published[output.seq], sinks, wanted) for output in outputs))
+    with ThreadPoolExecutor(MOST_AT_ONCE) as pool:
+        published = list(pool.map(lambda output: sinks.read_published(output.seq), outputs))
+        if request is None and all(frame is None for frame in published):
+            return None
+        wanted = request or CompareRequest()
+        found = pool.map(lambda output, frame: _compare(output, frame, sinks, wanted), outputs, published)
+        return Comparison(tuple(found))
 
 
 def _compare(

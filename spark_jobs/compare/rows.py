@@ -8,6 +8,7 @@ multiset.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from spark_jobs.contract.tables import Column
 
 BEFORE, AFTER = "@before", "@after"
+HASH_PARTS = 4
 _names = iter(range(2**31))
 
 
@@ -48,7 +50,9 @@ def compare_rows(
     columns = [column for column in operation.columns if column.name not in SYSTEM_TYPES]
     after = _write_moments(after, columns)
     known = after.where("FALSE") if before is None else _write_moments(before, columns)
-    old, new = _look(known, columns, key), _look(after, columns, key)
+    # What one look waits for, planning or a core, the other one uses.
+    with ThreadPoolExecutor(2) as pool:
+        old, new = pool.map(lambda side: _look(side, columns, key), (known, after))
     made = _Compared(operation, columns, tuple(key), old, new)
     if (old.rows, old.content) == (new.rows, new.content):
         return made.describe()
@@ -135,13 +139,13 @@ def _look(frame: DataFrame, columns: Sequence[Column], key: Sequence[str], *, ha
     numbers = [column for column in columns if column.type.startswith(NUMBERS)]
     aggregates = ["count(1)", *(f"sum({_widen(column)})" for column in numbers)]
     if hashes:
-        keys = [_hash_value(name) for name in key]
-        aggregates += _hash_rows([_hash_value(column.name) for column in columns])
-        aggregates += [sql for column in columns for sql in _hash_rows([*keys, _hash_value(column.name)])]
+        frame = frame.selectExpr("*", f"{_hash(key)} AS `@key`")
+        aggregates += _combine(_hash([column.name for column in columns]))
+        aggregates += [sql for column in columns for sql in _combine(_hash(["@key", column.name]))]
     row = frame.selectExpr(*(f"{sql} AS `@{index}`" for index, sql in enumerate(aggregates))).first()
     assert row is not None
     first = 1 + len(numbers)
-    hashed = [tuple(row[i : i + 2]) for i in range(first, len(aggregates), 2)]
+    hashed = [tuple(row[i : i + HASH_PARTS]) for i in range(first, len(aggregates), HASH_PARTS)]
     return _Side(
         rows=row[0],
         totals={column.name: _to_decimal(row[1 + index]) for index, column in enumerate(numbers)},
@@ -150,14 +154,17 @@ def _look(frame: DataFrame, columns: Sequence[Column], key: Sequence[str], *, ha
     )
 
 
-def _hash_value(name: str) -> str:
+def _hash(names: Sequence[str]) -> str:
     # NULL is hashed as nothing at all, so that which values are NULL is hashed too.
-    return f"{quote_name(name)}, {quote_name(name)} IS NULL"
+    return f"xxhash64({', '.join(f'{quote_name(name)}, {quote_name(name)} IS NULL' for name in names) or '0'})"
 
 
-def _hash_rows(values: Sequence[str]) -> list[str]:
-    hashed = ", ".join(values)
-    return [f"bit_xor(xxhash64({hashed}))", f"sum(CAST(xxhash64({hashed}, 1) AS decimal(38,0)))"]
+def _combine(hashed: str) -> list[str]:
+    """Return what the hashes of many rows come to, in any order: all their bits, and their exact sum in three parts.
+
+    A part is too large only beyond 10^12 rows.
+    """
+    return [f"bit_xor({hashed})", *(f"sum(shiftright({hashed}, {bits}) & {2**22 - 1})" for bits in (0, 22, 44))]
 
 
 def _widen(column: Column) -> str:

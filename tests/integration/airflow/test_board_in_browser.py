@@ -11,11 +11,13 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 
-from tests.integration.airflow.standalone import Standalone
-from tests.integration.airflow.test_approval import DAG, ask, list_runs
+from tests.integration.airflow.standalone import DONE, Standalone
+from tests.integration.airflow.test_approval import DAG, ask, list_published, list_runs
 
 CHROMIUM = shutil.which("chromium")
 PERIOD = "2026-03"
+CHECKED = "checked"
+"""A project whose first run of the period is stopped by a check."""
 PATIENCE = 90_000
 LINKS = {
     "resolve": ("Evidence", "Snapshot"),
@@ -82,27 +84,32 @@ def address(airflow: Standalone) -> str:
     return f"http://127.0.0.1:{airflow.port}"
 
 
-def open_board(page: Page, airflow: Standalone) -> None:
+def open_board(page: Page, airflow: Standalone, calendar: str = "approved-books") -> None:
     """Choose the calendar of the project that is looked at."""
-    page.goto(f"{address(airflow)}/plugin/periods?calendar=approved-books&level=month&year=all")
+    page.goto(f"{address(airflow)}/plugin/periods?calendar={calendar}&level=month&year=all")
     page.get_by_role("grid").wait_for()
 
 
-def open_evidence(page: Page, airflow: Standalone) -> None:
+def open_evidence(
+    page: Page, airflow: Standalone, dag: str = DAG, period: str = PERIOD, calendar: str = "approved-books"
+) -> Locator:
     """Reach the period's cell by its name, as who does not see colours does."""
-    open_board(page, airflow)
-    page.get_by_role("button", name=f"{DAG}, {PERIOD}").click()
-    page.get_by_test_id("evidence").wait_for()
+    open_board(page, airflow, calendar)
+    page.get_by_role("button", name=f"{dag}, {period}").click()
+    evidence = page.get_by_test_id("evidence")
+    evidence.wait_for()
+    return evidence
 
 
-def confirm(page: Page, button: str, reason: str) -> str:
+def confirm(page: Page, button: str, reason: str, confirmed_by: str | None = None) -> str:
     """Press a button, give the reason, and return what was said would happen."""
+    confirmed_by = confirmed_by or button
     page.get_by_test_id("evidence").get_by_role("button", name=button, exact=True).click()
     dialog = page.get_by_role("dialog")
     said = dialog.inner_text()
-    assert dialog.get_by_role("button", name=button, exact=True).is_disabled()
+    assert dialog.get_by_role("button", name=confirmed_by, exact=True).is_disabled()
     dialog.get_by_label("Reason").fill(reason)
-    dialog.get_by_role("button", name=button, exact=True).click()
+    dialog.get_by_role("button", name=confirmed_by, exact=True).click()
     dialog.wait_for(state="hidden")
     return said
 
@@ -217,3 +224,45 @@ def test_locked_period_cannot_be_reopened(page: Page, airflow: Standalone, stage
     expect(evidence).to_contain_text("A locked period never changes again")
     for button in ("Close", "Reopen", "Lock"):
         expect(evidence.get_by_role("button", name=button, exact=True)).to_have_count(0)
+
+
+def test_refusal_discards_what_waits(page: Page, airflow: Standalone) -> None:
+    run_id, _ = ask(airflow, "2026-04", "ann")
+    open_evidence(page, airflow, period="2026-04")
+    said = confirm(page, "Refuse", "the south is missing")
+    assert "is discarded" in said
+    expect(page.get_by_role("status")).to_contain_text("is refused")
+    assert airflow.wait_for_run(DAG, run_id) in DONE
+    assert "period=2026-04" not in list_published(airflow)
+    evidence = open_evidence(page, airflow, period="2026-04")
+    expect(evidence).to_contain_text("the south is missing")
+    expect(evidence.get_by_role("button", name="Approve")).to_have_count(0)
+
+
+def test_override_publishes_and_its_withdrawal_stops_the_next_run(page: Page, airflow: Standalone) -> None:
+    airflow.wait_for_dag(CHECKED)
+    assert airflow.wait_for_run(CHECKED, airflow.trigger(CHECKED, PERIOD)) == "failed"
+
+    def open_checked() -> Locator:
+        return open_evidence(page, airflow, CHECKED, calendar="gregorian")
+
+    expect(open_checked()).to_contain_text("SUM(amount) is 0.01, expected 0")
+    said = confirm(page, "Override", "the cent is known")
+    assert "no longer stops runs" in said
+    expect(page.get_by_test_id("evidence")).to_contain_text("the cent is known")
+
+    assert run_from_the_page(page, airflow) == "success"
+    expect(open_checked()).to_contain_text("overridden")
+    said = confirm(page, "Withdraw override", "the cent is found")
+    assert "stops runs" in said
+
+    assert run_from_the_page(page, airflow) == "failed"
+    expect(open_checked()).to_contain_text("Latest run, which is not published")
+
+
+def run_from_the_page(page: Page, airflow: Standalone) -> str:
+    """Run the checked project again, and return how that ends."""
+    known = {run["dag_run_id"] for run in airflow.list_runs(CHECKED)}
+    confirm(page, "Run this period", "with what is decided", confirmed_by="Run")
+    (started,) = {run["dag_run_id"] for run in airflow.list_runs(CHECKED)} - known
+    return airflow.wait_for_run(CHECKED, started)

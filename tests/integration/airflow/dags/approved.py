@@ -4,4 +4,4 @@ from datetime import UTC, datetime
 
 from airflow_provider_runtime.dag_factory import project_dag
 
-approved = project_dag("approved-close", "approved_books/catalog", end_date=datetime(2026, 3, 31, tzinfo=UTC))
+approved = project_dag("approved-close", "approved_books/catalog", end_date=datetime(2026, 4, 30, tzinfo=UTC))
