@@ -36,7 +36,7 @@ def make_evidence(
         links = {**_link(registry, known, period, shown), "latest": _link(registry, known, period, latest)}
     links["file"] = _make_address(known, period, "evidence.html")
     of_dag = {"dag_id": dag_id, "is_paused": bool(list_paused([dag_id])), "may_edit": may_edit}
-    return {**evidence.to_document(), **of_dag, "links": links}
+    return {**evidence.to_document(), "downstream": evidence.downstream or [], **of_dag, "links": links}
 
 
 def make_evidence_of_run(
@@ -97,6 +97,8 @@ def _gather(registry: Registry, known: Known, period: str, readable: Collection[
     due = find_due(project, known.index.get_period(period, project.level))
     work = Work(project.name, period)
     evidence = gather_evidence(registry, plan, work, project.calendar, project.level, _open_snapshots(known), due)
+    if evidence.downstream is None:
+        return evidence
     visible = set(list_readable_projects(readable))
     shown = [entry for entry in evidence.downstream if _is_visible(known, entry["project"], visible)]
     return replace(evidence, downstream=shown)

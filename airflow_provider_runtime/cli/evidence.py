@@ -35,6 +35,7 @@ def command(
     """
     from airflow_provider_runtime.cli.credentials import read_properties
     from airflow_provider_runtime.core.catalog.loader import load_catalog
+    from airflow_provider_runtime.core.errors import RuntimeProviderError, raise_problems
     from airflow_provider_runtime.core.evidence.deadline import find_due
     from airflow_provider_runtime.core.evidence.gather import gather_evidence
     from airflow_provider_runtime.core.evidence.page import render_page
@@ -46,8 +47,13 @@ def command(
     try:
         loaded = load_catalog(catalog)
         model, found = find_work(loaded, project, period)
-        # All projects, so that it shows what depends on the period.
-        plan = make_plan(loaded, opened, Scope(), snapshots, read_properties=read_properties)
+        try:
+            # All projects, so that it shows what depends on the period.
+            raise_problems(loaded.problems)
+            plan = make_plan(loaded, opened, Scope(), snapshots, read_properties=read_properties)
+        except RuntimeProviderError:
+            plan = make_plan(loaded, opened, Scope(model.name), snapshots, read_properties=read_properties)
+            click.echo("what depends on it is unknown: other projects cannot be looked at, see `plan`", err=True)
         work, due = Work(model.name, found.identifier), find_due(model, found)
         evidence = gather_evidence(opened, plan, work, model.calendar, model.level, snapshots, due)
     finally:

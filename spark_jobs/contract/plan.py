@@ -12,6 +12,8 @@ from spark_jobs.contract.operations import AnyOperation, Destination, OutputOper
 from spark_jobs.contract.tables import Column, Location, Mark, Table
 
 MAX_VERSION = 2**31 - 1
+PERIOD_BITS = (2**28 - 1) << 34
+"""The bits of a row's id that its period changes; those that follow keep a file's rows in their order."""
 
 PeriodStatus = Literal["open", "closed", "locked"]
 Version = Annotated[int, Between(1, MAX_VERSION)]
@@ -94,6 +96,8 @@ class Plan:
     settings: Settings = field(default_factory=Settings)
     checks: tuple[Check, ...] = ()
     keep_failing_rows: bool = True
+    period_bits: Annotated[int, Between(0, PERIOD_BITS)] = 0
+    """Tell the ids of this run's rows from those of other periods that have the same timestamp."""
 
     @property
     def columns(self) -> tuple[Column, ...]:

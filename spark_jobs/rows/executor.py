@@ -67,6 +67,7 @@ from spark_jobs.sources import (
 from spark_jobs.sources.database_snapshots import DatabaseSnapshots
 from spark_jobs.sources.sizes import choose_join_strategy
 from spark_jobs.sources.splits import SPLIT_SETTING, spread_files
+from spark_jobs.sources.tables import find_unsigned
 from spark_jobs.spark.jvm import describe_jobs
 from spark_jobs.spark.session import configure_session
 from spark_jobs.spark.translation import is_double_match, translate
@@ -251,6 +252,8 @@ class Execution:
         translated = translate(error, self._plan)
         if translated.code == "JOIN_011":
             return find_missing_matches(self._checks) or translated
+        if translated.code == "INFRA_001":
+            return find_unsigned(self._spark, self._plan.tables.values()) or translated
         return name_check(translated, self._plan.checks)
 
     def release(self) -> None:

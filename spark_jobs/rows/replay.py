@@ -155,7 +155,8 @@ class Replay(Execution):
         frame = loaded.frame
         if walk.row_ids is not None and not self._keeps_ids and self._restrictions.find_last_group(walk) < 0:
             # Numbers are compared quicker than ids are made.
-            positions = ", ".join(f"{read_position(row_id)}L" for row_id in walk.row_ids) or "NULL"
+            bits = self._plan.period_bits
+            positions = ", ".join(f"{read_position(row_id, bits)}L" for row_id in walk.row_ids) or "NULL"
             frame = frame.where(f"{quote_name(POSITION)} IN ({positions})")
         values = complete_loaded_rows(loaded, self._snapshot, self._plan.input_columns)
         frame = frame.alias(WORKING).selectExpr(*name_values(values), quote_name(FILE))

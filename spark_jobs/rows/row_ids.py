@@ -3,6 +3,7 @@
 No random numbers and nothing that depends on how the work is split. 62 bits say which row it is: for Parquet a hash
 of the file's path and the row's place in the file, for other sources a hash of the row's content and its place among
 the rows of that hash, for aggregated rows a hash of the group's keys. The 12 bits before say which operation made it.
+The plan's bits of the period are mixed in, since the runs of several periods may have one timestamp.
 """
 
 from __future__ import annotations
@@ -35,14 +36,15 @@ def make_prefix(run_timestamp: datetime, operation_ordinal: int) -> str:
     return f"{digits[:8]}-{digits[8:]}-7{operation_ordinal & 0xFFF:03x}-"
 
 
-def build_row_id(prefix: str, position: str) -> str:
+def build_row_id(prefix: str, position: str, period_bits: int) -> str:
     """Return SQL of the id of a row with this 62 bit position.
 
     It names the position more than once, so that Spark leaves that expression where it is, next to the scan, and
     reads of the files' metadata only what the position needs. Its value is computed once all the same. Digits are
     looked up a byte at a time: the first `lower` of a JVM loads the case tables of all languages, a second of work.
     """
-    number = f"({position} | {_VARIANT})"
+    mixed = f"({position} ^ {period_bits}L)" if period_bits else position
+    number = f"({mixed} | {_VARIANT})"
     places = [f"CAST(shiftrightunsigned({number}, {shift}) & 255 AS int)" for shift in range(56, -8, -8)]
     # `get`, not brackets: Spark also looks up the position that a row with an id of its own does not have.
     digits = [f"get({_HEX}, {place})" for place in places]
@@ -73,9 +75,9 @@ def number_by_content(frame: DataFrame, columns: Sequence[str], beside: Sequence
     return hashed.selectExpr(*kept, f"{filled} AS {position}")
 
 
-def read_position(row_id: str) -> int:
+def read_position(row_id: str, period_bits: int) -> int:
     """Return the 62 bits that say which row it is."""
-    return int(row_id.replace("-", "")[16:], 16) & _LOW_62_BITS
+    return int(row_id.replace("-", "")[16:], 16) & _LOW_62_BITS ^ period_bits
 
 
 def find_repeated(frame: DataFrame) -> str | None:

@@ -30,7 +30,7 @@ def format_timestamp(snapshot: Snapshot) -> str:
 
 def complete_loaded_rows(loaded: LoadedTable, snapshot: Snapshot, columns: Collection[Column]) -> dict[str, str]:
     """Return the SQL of each of the working dataset's columns over a loaded input table."""
-    made = build_row_id(make_prefix(snapshot.run_timestamp, 0), _POSITION)
+    made = build_row_id(make_prefix(snapshot.run_timestamp, 0), _POSITION, snapshot.plan.period_bits)
     table = loaded.table
     temporal = table.temporal
     values = {
@@ -90,7 +90,7 @@ def complete_new_rows(
     """
     period = snapshot.period
     values = {
-        "_row_id": build_row_id(make_prefix(snapshot.run_timestamp, ordinal), _POSITION),
+        "_row_id": build_row_id(make_prefix(snapshot.run_timestamp, ordinal), _POSITION, snapshot.plan.period_bits),
         "_source_dataset": quote_text(source_dataset),
         "_operation_seq": f"{seq}L",
         "_created_by_run": quote_text(snapshot.run_id),

@@ -40,11 +40,8 @@ class TracedRow:
     made: Values
     steps: Mapping[int, TracedStep]
     end: Values
-
-    @property
-    def position(self) -> int:
-        """What identifies the row among those of its origin, where its id was made by the run."""
-        return read_position(str(self.end["_row_id"]))
+    position: int
+    """What identifies the row among those of its origin, where its id was made by the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +65,9 @@ class NoteReader:
             name = f"@step{operation.seq}"
             if operation.seq > origin and name in present and row[name] is not None:
                 steps[operation.seq] = self._read_step(operation, row[name], row[f"@after{operation.seq}"])
-        return TracedRow(origin, None if file is None else show_file(file), _unpack(made, columns), steps, end)
+        position = read_position(str(end["_row_id"]), self.plan.period_bits)
+        shown = None if file is None else show_file(file)
+        return TracedRow(origin, shown, _unpack(made, columns), steps, end, position)
 
     def _read_step(self, operation: AnyOperation, step: Any, after: Any) -> TracedStep:
         matches: dict[str, Values | None] = {}

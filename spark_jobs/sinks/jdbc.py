@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     from spark_jobs.contract.tables import Column
 
-_COLUMNS_HINT = "change the table's columns, or the output's"
 # JDBC's numbers of types, the last two of the floating ones Oracle's own.
 _INTEGERS = (-6, 4, 5, -5)
 _DECIMALS = (2, 3)
@@ -251,7 +250,8 @@ class JdbcOutput:
             return
         foreign = self.rows - self._count_rows(database, target.stage, target.periods)
         if foreign:
-            raise target.make_error(f"{foreign} rows belong to another period than {', '.join(target.periods)}")
+            reason = f"{foreign} rows belong to another period than {', '.join(target.periods)}"
+            raise target.make_misfit_error(reason, "see how _period is assigned, or use write_mode overwrite")
 
     def _check_target(self, database: Database) -> None:
         """Refuse a table that lacks columns or would change values."""
@@ -260,7 +260,7 @@ class JdbcOutput:
         found, staged = database.describe(target.table), database.describe(target.stage)
         missing = [column.name for column in target.output.columns if column.name not in found]
         if missing:
-            raise target.make_error(f"the table has no column {', '.join(missing[:8])}", _COLUMNS_HINT)
+            raise target.make_misfit_error(f"the table has no column {', '.join(missing[:8])}")
         changed = [
             column.name
             for column in target.output.columns
@@ -268,7 +268,7 @@ class JdbcOutput:
         ]
         if changed:
             names = ", ".join(changed[:8])
-            raise target.make_error(f"the types of the table would change the values of {names}", _COLUMNS_HINT)
+            raise target.make_misfit_error(f"the types of the table would change the values of {names}")
 
     def _holds_stage(self, database: Database) -> bool:
         """Return whether the table holds these very rows."""
@@ -324,7 +324,7 @@ class JdbcOutput:
             changed = [column.name for column in target.output.columns if self._differs(database, [column])]
             reason = f"the table holds other values than were written to {', '.join(changed[:8]) or 'it'}"
         hint = "see its triggers, rules, row policies and types, and a view's condition; it must keep rows as they are"
-        return target.make_error(reason, hint)
+        return target.make_misfit_error(reason, hint)
 
     def _restrict(self, periods: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
         """The rows of periods: one condition for deleting, checking and comparing."""

@@ -36,6 +36,11 @@ _VALUE_REFUSED = re.compile(
 )
 
 
+_TYPE_STATES = ("42804", "42846", "42883", "42703", "42S22", "42821")
+"""States, most of them PostgreSQL's, of columns that are missing or of types that values of others cannot enter."""
+_TYPE_REFUSED = re.compile(r"Operand type clash|Implicit conversion from data type|ORA-(?:00932|00904)\b")
+
+
 @dataclass(frozen=True)
 class JdbcTarget:
     """The table that an output publishes to, and who asks."""
@@ -196,7 +201,14 @@ class JdbcTarget:
         except DatabaseError as failure:
             if is_about_values(str(failure), failure.state):
                 raise make_value_error(self.output, str(failure)) from None
+            if failure.state in _TYPE_STATES or _TYPE_REFUSED.search(str(failure)) is not None:
+                raise self.make_misfit_error(str(failure)) from None
             raise self.make_error(str(failure)) from None
+
+    def make_misfit_error(self, reason: str, hint: str = "change the table's columns, or the output's") -> JobError:
+        """Return the error of a table that cannot hold the output's columns, however often it is tried."""
+        message = f"{self.output.destination.display} does not fit the output: {redact(reason).strip()}"
+        return JobError("OUTPUT_002", message, hint=hint, mark=self.output.mark)
 
     def make_error(self, reason: str, hint: str = "run it again: what was published already is found") -> JobError:
         """Return the error of a write that did not happen."""

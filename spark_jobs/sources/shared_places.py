@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from spark_jobs.contract.codes import Code
@@ -22,16 +22,38 @@ MOST_SHOWN = 12
 
 
 def check_shared_places(table: Table, opened: Iterable[RawRows], read: ReadColumn) -> None:
-    """Raise DATA_002 where nothing says whose period rows are, and DATA_001 for periods that must have rows."""
-    if table.temporal.mode != "period":
-        return
+    """Raise DATA_002 where rows would be read twice or nothing says whose period they are, DATA_001 where some lack."""
     shared: dict[str, list[RawRows]] = defaultdict(list)
     for rows in opened:
         if rows.location.kind != "memory":
             shared[_name_place(rows.location)].append(rows)
-    problems = [problem for found in shared.values() if len(found) > 1 for problem in _check(table, found, read)]
+    problems = list(_find_repeated(table, [found[0] for found in shared.values()], read))
+    if table.temporal.mode == "period":
+        several = (found for found in shared.values() if len(found) > 1)
+        problems += [problem for found in several for problem in _check(table, found, read)]
     if problems:
         raise JobError.of(problems)
+
+
+def _find_repeated(table: Table, opened: Iterable[RawRows], read: ReadColumn) -> Iterator[MarkedProblem]:
+    """Yield the first file of each place that another place has too, for the same period or for an unknown one."""
+    seen: dict[str, RawRows] = {}
+    for rows in opened:
+        for file in rows.files:
+            other = seen.setdefault(file, rows)
+            if other is rows or _are_apart(table, rows, other, read):
+                continue
+            places = " and ".join(found.location.shown_uri for found in (other, rows))
+            hint = "see what the resolver answers: each file belongs to one place"
+            yield MarkedProblem("DATA_002", f"{name_table(table)}: {file} is in {places}", hint, table.mark)
+            break
+
+
+def _are_apart(table: Table, rows: RawRows, other: RawRows, read: ReadColumn) -> bool:
+    """Return whether two places give different rows of a file: those of different periods."""
+    if table.temporal.mode != "period" or rows.location.period == other.location.period:
+        return False
+    return read(rows, Wanted(table.temporal.period_column, "string", optional=True)) is not None
 
 
 def _name_place(location: Location) -> str:

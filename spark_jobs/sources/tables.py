@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
@@ -10,20 +12,28 @@ from pyspark.errors import PySparkException
 from spark_jobs.contract.addresses import escape_pattern
 from spark_jobs.contract.options import VERIFIED
 from spark_jobs.contract.sql import quote_name, write_literal
+from spark_jobs.contract.tables import name_column
+from spark_jobs.errors import JobError
 from spark_jobs.sources.raw_rows import RawRows
 from spark_jobs.sources.seen_files import look_at_files
+from spark_jobs.spark.jvm import is_connect
+from spark_jobs.spark.parquet_footers import describe_parquet
 from spark_jobs.spark.storage import join_uri
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from spark_jobs.contract.tables import Column, Location
+    from spark_jobs.contract.tables import Column, Location, Table
 
 READABLE_TYPES = frozenset(
     {"string", "binary", "boolean", "date", "timestamp", "timestamp_ntz"}
     | {"tinyint", "smallint", "int", "bigint", "float", "double"}
 )
 _MISSING = "PATH_NOT_FOUND"
+_UNSIGNED = re.compile(r"INTEGER\(\d+,\s*false\)")
+_MOST_FOOTERS = 1000
+_WIDER = {"tinyint": "int", "smallint": "int"}
+"""Parquet keeps small numbers in 32 bits, of which Spark would cut off what does not fit the smaller types."""
 
 
 class MissingVersionError(Exception):
@@ -37,7 +47,7 @@ def read_table(spark: SparkSession, location: Location) -> RawRows:
         return RawRows(spark.range(0).selectExpr(*map(_make_null, columns)), location, position="0L", seen_files=())
     stored = {column.name: location.names.get(column.name, column.name) for column in columns}
     schema = ", ".join(
-        f"{quote_name(str(stored[column.name]))} {column.type}"
+        f"{quote_name(str(stored[column.name]))} {_WIDER.get(column.type, column.type)}"
         for column in columns
         if stored[column.name] is not None and column.name not in location.constants
     )
@@ -53,6 +63,32 @@ def read_table(spark: SparkSession, location: Location) -> RawRows:
     files = tuple(frame.inputFiles())
     seen = look_at_files(frame, files)
     return RawRows(_name_columns(frame, location, columns), location, files=files, seen_files=seen)
+
+
+def find_unsigned(spark: SparkSession, tables: Iterable[Table]) -> JobError | None:
+    """Return which column is unsigned in a file: no table has such a type, and Spark fails without naming it."""
+    if is_connect(spark):
+        return None
+    with suppress(OSError):
+        for table in tables:
+            for location in table.locations:
+                if location.kind == "table" and (found := _find_unsigned(spark, table, location)) is not None:
+                    return found
+    return None
+
+
+def _find_unsigned(spark: SparkSession, table: Table, location: Location) -> JobError | None:
+    declared = {column.name for column in table.columns}
+    stored = {location.names.get(column.name) or column.name: column for column in location.schema}
+    wanted = [name for name, column in stored.items() if column.name in declared]
+    for file in location.files[:_MOST_FOOTERS]:
+        for name, (kind, _) in describe_parquet(spark, join_uri(location.uri, file), wanted).items():
+            if _UNSIGNED.fullmatch(kind):
+                column = stored[name]
+                said = f"{file} has unsigned numbers ({kind}), and the table says {column.type}"
+                message, hint = f"{name_column(table, column.name)}: {said}", "rewrite it with the table's own types"
+                return JobError("DATA_002", message, hint=hint, mark=table.mark, column=column.name)
+    return None
 
 
 def _name_columns(frame: DataFrame, location: Location, columns: list[Column]) -> DataFrame:

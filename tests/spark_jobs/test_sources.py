@@ -315,3 +315,22 @@ def test_one_file_for_several_months_without_a_period_column_is_an_error(spark: 
     places = [files(path, "csv", period=f"2026-0{month}") for month in (1, 2)]
     with pytest.raises(JobError, match=r"DATA_002: .*is read for 2026-01, 2026-02 and has no column '_period'"):
         run(spark, start([("id", "string")], *places, mode="period").output("id"))
+
+
+def test_file_that_two_places_have_in_common_is_not_read_twice(spark: SparkSession, tmp_path: Path) -> None:
+    write(tmp_path / "day-1.csv", "id,_period\na,2026-01\n")
+    write(tmp_path / "day-2.csv", "id,_period\nb,2026-02\n")
+
+    def read(mode: str, *places: dict[str, Any]) -> Any:
+        return run(spark, start([("id", "string")], *places, mode=mode).output("id")).rows(10)
+
+    twice = [files(tmp_path / "day-*.csv", "csv"), files(tmp_path / "day-2.csv", "csv")]
+    for mode in ("snapshot", "period"):
+        with pytest.raises(JobError, match=r"DATA_002: .*day-2\.csv is in .*day-\*\.csv and .*day-2\.csv"):
+            read(mode, *twice)
+    first, second = (place | {"period": f"2026-0{number}"} for number, place in enumerate(twice, start=1))
+    assert sorted(read("period", first, second)) == [("a",), ("b",)]
+    write(tmp_path / "day-1.csv", "id\na\n")
+    write(tmp_path / "day-2.csv", "id\nb\n")
+    with pytest.raises(JobError, match=r"DATA_002: .*day-2\.csv is in"):
+        read("period", first, second)

@@ -94,7 +94,8 @@ class Evidence:
     deadline: Document | None
     history: Sequence[Document]
     status_history: Sequence[Document]
-    downstream: Sequence[Document]
+    downstream: Sequence[Document] | None
+    """None where it is unknown, since other projects could not be looked at."""
     gathered_at: str
 
     def to_document(self) -> dict[str, Any]:
@@ -144,7 +145,7 @@ def gather_evidence(
         deadline=_describe_deadline(due, runs) if due is not None else None,
         history=_list_publications(registry, work, runs),
         status_history=_list_changes(period),
-        downstream=_list_downstream(plan, work),
+        downstream=_list_downstream(plan, work) if plan.scope.project is None else None,
         gathered_at=_format(datetime.now(UTC)) or "",
     )
 

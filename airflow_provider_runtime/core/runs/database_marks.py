@@ -1,8 +1,10 @@
-"""The mark of a lock in a database: a row of the ledger beside the table. PostgreSQL only, which Python can ask."""
+"""The mark of a lock in a database: a row of the ledger beside the table, where Python can ask the database."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -13,9 +15,11 @@ from spark_jobs.contract.operations import Destination
 from spark_jobs.contract.options import get_option
 from spark_jobs.contract.own_tables import EVERY, LEDGER, name_lock
 
-SCHEME = "jdbc:postgresql:"
 CONNECT_SECONDS = 10
+MYSQL_MARK_CHARACTERS = 180
+"""What the ledger's column holds there."""
 _PASSED_ON = ("sslmode", "sslrootcert", "sslcert", "sslkey")
+_UNSAFE = ("false", "disable", "disabled", "none")
 _FIND_SCHEMA = (
     "SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(%s)"
 )
@@ -26,19 +30,27 @@ def mark_table(
 ) -> bool:
     """Record a lock in the ledger beside a table; return whether that was possible."""
     url = get_option(destination.options, "url") or ""
-    if not url.startswith(SCHEME):
+    leave_mark = _MARKERS.get(url.removeprefix("jdbc:").partition(":")[0])
+    if leave_mark is None:
         return False
-    try:
-        import psycopg
-        from psycopg import sql
-    except ImportError:
-        return False
+    head, dot, tail = (destination.table or "").partition(".")
+    schema, table = (head, tail) if dot else (get_option(destination.options, "schema") or "", head)
     try:
         reference = destination.credential_ref
-        place = read_place(url, {**destination.options, **(read_properties(reference) if reference else {})})
-        with psycopg.connect(**place, connect_timeout=CONNECT_SECONDS) as connection:
-            head, dot, tail = (destination.table or "").partition(".")
-            schema, table = (head, tail) if dot else (get_option(destination.options, "schema") or "", head)
+        properties = {**destination.options, **(read_properties(reference) if reference else {})}
+        return leave_mark(url, properties, schema, table, name_lock(calendar, period), mark)
+    except (ImportError, RuntimeProviderError, ValueError):
+        return False
+
+
+def _mark_postgresql(
+    url: str, properties: Mapping[str, str], schema: str, table: str, lock: str, mark: LockMark
+) -> bool:
+    import psycopg
+    from psycopg import sql
+
+    try:
+        with psycopg.connect(**read_place(url, properties), connect_timeout=CONNECT_SECONDS) as connection:
             if not schema:
                 found = connection.execute(_FIND_SCHEMA, [sql.Identifier(table).as_string(connection)]).fetchone()
                 schema = found[0] if found else ""
@@ -46,11 +58,60 @@ def mark_table(
                 "INSERT INTO {} (target, project, period, seq, token, digest) VALUES (%s, %s, %s, 0, 0, %s)"
                 " ON CONFLICT (target, project, period, seq) DO UPDATE SET digest = EXCLUDED.digest"
             ).format(sql.Identifier(schema, LEDGER))
-            connection.execute(insert, [table, EVERY, name_lock(calendar, period), mark.encode().decode()])
-    except (psycopg.Error, RuntimeProviderError, ValueError):
+            connection.execute(insert, [table, EVERY, lock, mark.encode().decode()])
+    except psycopg.Error:
         # The table is gone, the server is down, or access is refused.
         return False
     return True
+
+
+def _mark_mysql(url: str, properties: Mapping[str, str], schema: str, table: str, lock: str, mark: LockMark) -> bool:
+    import pymysql
+
+    place = read_mysql_place(url, properties)
+    schema = schema or place.pop("database")
+    ledger = ".".join("`" + name.replace("`", "``").replace("%", "%%") + "`" for name in (schema, LEDGER))
+    insert = (
+        f"INSERT INTO {ledger} (target, project, period, seq, token, digest) VALUES (%s, %s, %s, 0, 0, %s)"
+        " ON DUPLICATE KEY UPDATE digest = VALUES(digest)"
+    )
+    try:
+        with closing(pymysql.connect(**place, charset="utf8mb4", connect_timeout=CONNECT_SECONDS)) as connection:
+            with connection.cursor() as cursor:
+                cursor.execute(insert, [table, EVERY, lock, _shorten(mark)])
+            connection.commit()
+    except (pymysql.Error, OSError):
+        return False
+    return True
+
+
+_MARKERS = {"postgresql": _mark_postgresql, "mariadb": _mark_mysql, "mysql": _mark_mysql}
+
+
+def _shorten(mark: LockMark) -> str:
+    """Return a mark that the ledger of MySQL holds; its reason may be cut."""
+    over = len(mark.encode()) - MYSQL_MARK_CHARACTERS
+    while over > 0 and mark.reason:
+        mark = replace(mark, reason=mark.reason[: -min(over, 6)])
+        over = len(mark.encode()) - MYSQL_MARK_CHARACTERS
+    return mark.encode().decode()
+
+
+def read_mysql_place(url: str, properties: Mapping[str, str]) -> dict[str, Any]:
+    """Return where a JDBC URL of MySQL or MariaDB leads to, and as whom; its certificate is verified if TLS is asked."""
+    parts = urlsplit(url.removeprefix("jdbc:"))
+    given = {name: values[-1] for name, values in parse_qs(parts.query).items()} | dict(properties)
+    place: dict[str, Any] = {
+        "host": parts.hostname or "localhost",
+        "port": parts.port or 3306,
+        "database": unquote(parts.path.lstrip("/")),
+        "user": get_option(given, "user"),
+        "password": get_option(given, "password") or "",
+    }
+    modes = [get_option(given, name) for name in ("sslMode", "useSsl", "requireSSL")]
+    if any(mode is not None and mode.lower() not in _UNSAFE for mode in modes):
+        place["ssl"] = {"ca": get_option(given, "serverSslCert"), "check_hostname": True}
+    return place
 
 
 def read_place(url: str, properties: Mapping[str, str]) -> dict[str, Any]:

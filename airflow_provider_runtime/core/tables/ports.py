@@ -111,6 +111,8 @@ class RowFilter:
     from_column: str | None = None
     to_column: str | None = None
     as_of: date | None = None
+    columns: frozenset[str] = frozenset()
+    """Columns whose names in files must be certain, since they are read."""
 
 
 class VersionedTable(Protocol):

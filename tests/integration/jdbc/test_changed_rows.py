@@ -26,7 +26,7 @@ VIEW = f"{TABLE.replace('fx', 'base')}; CREATE VIEW fx AS SELECT * FROM base WHE
 
 
 def refuse(spark: SparkSession, warehouse: Warehouse, rows: DataFrame) -> str:
-    with pytest.raises(JobError, match="OUTPUT_003") as refused:
+    with pytest.raises(JobError, match="OUTPUT_002") as refused:
         publish(spark, make_snapshot([make_table_output(warehouse)]), 1, [rows])
     assert "triggers" in str(refused.value.hint)
     return refused.value.message

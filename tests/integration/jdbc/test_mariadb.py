@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from pyspark.sql import SparkSession
 
+from airflow_provider_runtime.core.runs.database_marks import mark_table
+from airflow_provider_runtime.core.tables.addresses import read_env_properties
+from spark_jobs.contract.hidden_folder import LockMark
 from spark_jobs.credentials import read_credentials, read_options
 from spark_jobs.errors import JobError
 from spark_jobs.sinks.attempts import Attempt
@@ -136,6 +141,36 @@ def test_table_that_changes_a_text_is_refused(spark: SparkSession, mariadb: Mari
     with pytest.raises(JobError, match="other values than were written to name"):
         publish(spark, make_snapshot([make_table_output(mariadb)]), 1, [make_rows(spark, ["a"])])
     assert read_names(mariadb) == []
+
+
+def test_period_that_was_locked_is_not_replaced(spark: SparkSession, mariadb: MariaDb) -> None:
+    """The reason is cut: the ledger has less room than elsewhere."""
+    output, mark = make_table_output(mariadb), LockMark("ann", "audited ü" * 40, "2026-02-03T04:05:06+00:00")
+    assert not mark_table(output.destination, "gregorian", "2026-01", mark, read_env_properties)
+    publish(spark, make_snapshot([output]), 1, [make_rows(spark, ["old"])])
+    for _ in range(2):
+        assert mark_table(output.destination, "gregorian", "2026-01", mark, read_env_properties)
+    with pytest.raises(JobError, match=r"PERIOD_002.*period 2026-01 was locked by ann: audited ü"):
+        publish(spark, make_snapshot([output], sha256="b" * 64), 2, [make_rows(spark, ["new"])])
+    assert read_names(mariadb) == [("old", "2026-01")]
+
+
+def test_lock_finds_the_table_of_another_database(spark: SparkSession, mariadb: MariaDb) -> None:
+    other = mariadb.server.make_database()
+    output = make_table_output(mariadb, f"{other.name}.fx")
+    publish(spark, make_snapshot([output]), 1, [make_rows(spark, ["old"])])
+    assert mark_table(output.destination, "gregorian", "2026-01", LockMark("a", "b", "c"), read_env_properties)
+    with pytest.raises(JobError, match="PERIOD_002"):
+        publish(spark, make_snapshot([output], sha256="b" * 64), 2, [make_rows(spark, ["new"])])
+
+
+@pytest.mark.parametrize("more", ["?sslMode=verify-full", "?useSsl=true"])
+def test_lock_does_not_send_a_password_without_the_tls_that_is_asked_for(
+    spark: SparkSession, mariadb: MariaDb, more: str
+) -> None:
+    publish(spark, make_snapshot([make_table_output(mariadb)]), 1, [make_rows(spark, ["old"])])
+    destination = replace(make_table_output(mariadb).destination, options={"url": mariadb.jdbc_url + more})
+    assert not mark_table(destination, "gregorian", "2026-01", LockMark("a", "b", "c"), read_env_properties)
 
 
 def test_session_lets_go_of_locks(spark: SparkSession, mariadb: MariaDb) -> None:

@@ -94,7 +94,7 @@ def test_rows_of_a_foreign_period_are_refused(spark: SparkSession, warehouse: Wa
     snapshot = make_snapshot([make_table_output(warehouse)])
     with pytest.raises(JobError, match="1 rows belong to another period") as refused:
         publish(spark, snapshot, 1, [make_rows(spark, ["a"], period="2025-12")])
-    assert (refused.value.code, refused.value.mark) == ("OUTPUT_003", "output:50")
+    assert (refused.value.code, refused.value.mark) == ("OUTPUT_002", "output:50")
 
 
 @pytest.mark.parametrize("table", ['fx"; DROP TABLE kept; --', "Ünï`côde", "select"])

@@ -105,7 +105,7 @@ def test_existing_table_that_would_round_is_refused(
     warehouse.connection.execute(
         f"CREATE TABLE fx (id {types['id']}, name text, amount {types['amount']}, _period text)"
     )
-    with pytest.raises(JobError, match=rf"OUTPUT_003.* would change the values of {column}$"):
+    with pytest.raises(JobError, match=rf"OUTPUT_002.* would change the values of {column}$"):
         publish(spark, make_snapshot([make_table_output(warehouse)]), 1, [make_rows(spark, ["a"])])
     assert read_table(warehouse) == []
 
@@ -115,7 +115,7 @@ def test_existing_table_that_keeps_less_of_a_timestamp_is_refused(
     spark: SparkSession, warehouse: Warehouse, kind: str
 ) -> None:
     warehouse.connection.execute(f"CREATE TABLE fx (at {kind}, _period text)")
-    with pytest.raises(JobError, match=r"OUTPUT_003.* would change the values of at$"):
+    with pytest.raises(JobError, match=r"OUTPUT_002.* would change the values of at$"):
         publish(spark, make_snapshot([make_moment_output(warehouse)]), 1, [make_moment(spark)])
     assert warehouse.query("SELECT at FROM fx") == []
 
@@ -161,5 +161,18 @@ def test_numeric_without_bounds_holds_any_number(spark: SparkSession, warehouse:
 
 def test_existing_table_without_a_column_is_refused(spark: SparkSession, warehouse: Warehouse) -> None:
     warehouse.connection.execute("CREATE TABLE fx (id bigint, name text, _period text)")
-    with pytest.raises(JobError, match="no column amount"):
+    with pytest.raises(JobError, match=r"OUTPUT_002.* no column amount"):
         publish(spark, make_snapshot([make_table_output(warehouse)]), 1, [make_rows(spark, ["a"])])
+
+
+@pytest.mark.parametrize(("column", "kind"), [("name", "bigint"), ("name", "date"), ("id", "boolean"), ("id", "uuid")])
+def test_column_that_was_of_another_kind_when_the_table_was_made_is_not_worth_a_retry(
+    spark: SparkSession, warehouse: Warehouse, column: str, kind: str
+) -> None:
+    types = {"id": "bigint", "name": "text", "amount": "numeric(20,6)", column: kind}
+    columns = ", ".join(f"{name} {type_}" for name, type_ in types.items())
+    warehouse.connection.execute(f"CREATE TABLE fx ({columns}, _period text)")  # type: ignore[arg-type]
+    with pytest.raises(JobError, match=f'OUTPUT_002.*"{column}"') as refused:
+        publish(spark, make_snapshot([make_table_output(warehouse)]), 1, [make_rows(spark, ["1"])])
+    assert refused.value.exit_code == 10
+    assert warehouse.query("SELECT id FROM fx") == []

@@ -43,6 +43,23 @@ def test_a_registered_output_is_read_latest_pinned_and_as_input(chain: Workplace
     assert chain.read("reader", "shop", "double") == [("north", money("200.00")), ("south", money("10.00"))]
 
 
+def test_rows_of_several_periods_with_one_timestamp_have_ids_of_their_own(chain: Workplace) -> None:
+    total = {"group_by": ["shop"], "aggregations": [{"column": "amount", "expression": "SUM(amount)"}]}
+    kept = [
+        {"seq": 10, "name": "total", "type": "aggregate", "arguments": total},
+        make_output(20, "kept", register_as_dataset="Kept"),
+    ]
+    chain.write_catalog("kept.yaml", make_project("kept", kept))
+    quarter = [make_output(10, "quarter", columns=["_row_id", "shop", "_period"])]
+    chain.write_catalog("quarter.yaml", make_project("quarter", quarter, input_dataset_id="Kept", level="quarter"))
+    chain.write_sales("2026-02", north="10.00", south="5.00")
+    for period in ("2026-01", "2026-02"):
+        chain.run("kept", period)
+    chain.run("quarter", "2026-Q1")
+    ids = [found for (found,) in chain.read("quarter", "_row_id")]
+    assert len(set(ids)) == len(ids) == 8
+
+
 def test_a_snapshot_executed_again_reads_the_versions_it_had(chain: Workplace) -> None:
     chain.run("first", "2026-01")
     snapshot = chain.resolve("latest", "2026-01")

@@ -221,6 +221,68 @@ def test_delta_partition_columns_are_constants(tmp_path: Path) -> None:
     assert all(Path(file.uri.removeprefix("file://")).is_file() for file in pinned.files)
 
 
+def add_delta_file(kit: TableKit, name: str, data: pa.Table) -> None:
+    """Write a file and add it to the log as somebody else might: without statistics."""
+    from deltalake import DeltaTable
+    from deltalake.transaction import AddAction
+
+    path = kit.root / kit.name / name
+    pq.write_table(data, path)
+    table = DeltaTable(str(path.parent))
+    action = AddAction(name, path.stat().st_size, {}, 1, True, "")
+    table.create_write_transaction([action], "append", table.schema(), partition_by=[])
+
+
+@pytest.fixture
+def spelled(tmp_path: Path) -> TableKit:
+    """A Delta table of which one file spells a column in another case."""
+    kit = TableKit("delta", tmp_path)
+    _write_with_deltalake(kit, pa.table({"account": ["a"], "amount": [1]}))
+    add_delta_file(kit, "other.parquet", pa.table({"account": ["b"], "AMOUNT": [2]}))
+    return kit
+
+
+def test_delta_column_that_a_file_spells_in_another_case_is_found(spelled: TableKit) -> None:
+    pinned = pin(spelled, rows=RowFilter(columns=frozenset({"account", "amount", "missing"})))
+    assert read_pinned(pinned) == [{"account": "a", "amount": 1}, {"account": "b", "amount": 2}]
+    assert sorted(dict(group.names).get("amount", "") for group in pinned.groups) == ["", "AMOUNT"]
+
+
+def test_delta_column_that_a_file_spells_in_two_ways_is_source_001(spelled: TableKit) -> None:
+    add_delta_file(spelled, "both.parquet", pa.table({"AMOUNT": [2], "Amount": [3]}))
+    with pytest.raises(RuntimeProviderError, match=r"SOURCE_001.*both.parquet has AMOUNT and Amount"):
+        pin(spelled, rows=RowFilter(columns=frozenset({"amount"})))
+    assert len(pin(spelled, rows=RowFilter(columns=frozenset({"account"}))).files) == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored", "is_read"),
+    [
+        (pa.int64(), pa.uint64(), False),
+        (pa.int32(), pa.uint32(), False),
+        (pa.int64(), pa.uint32(), True),
+        (pa.int8(), pa.uint8(), True),
+    ],
+)
+def test_delta_column_that_is_unsigned_in_a_file_is_read_where_it_fits(
+    tmp_path: Path, kind: pa.DataType, stored: pa.DataType, is_read: bool
+) -> None:
+    kit = TableKit("delta", tmp_path)
+    _write_with_deltalake(kit, pa.table({"lines": pa.array([1], kind)}))
+    add_delta_file(kit, "other.parquet", pa.table({"lines": pa.array([200], stored)}))
+    wanted = RowFilter(columns=frozenset({"lines"}))
+    if is_read:
+        assert len(pin(kit, rows=wanted).files) == 2
+        return
+    with pytest.raises(RuntimeProviderError, match=f"DATA_002.* lines of other.parquet is {stored}, not"):
+        pin(kit, rows=wanted)
+
+
+def test_delta_file_whose_footer_is_damaged_is_left_to_the_job(spelled: TableKit) -> None:
+    (spelled.root / spelled.name / "other.parquet").write_bytes(b"PAR1 nothing PAR1")
+    assert len(pin(spelled, rows=RowFilter(columns=frozenset({"amount"}))).files) == 2
+
+
 def test_iceberg_columns_are_found_by_field_id(tmp_path: Path) -> None:
     kit = TableKit("iceberg", tmp_path)
     _write_with_pyiceberg(kit, pa.table({"a": ["first"], "b": ["second"]}))

@@ -102,6 +102,36 @@ def test_timestamps_with_and_without_a_zone_are_the_same_instant_in_utc(books: B
     assert (row["same"], row["seen"]) == (True, NOON)
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "stored", "outcome"),
+    [
+        (pa.int8(), 1, pa.uint8(), 200),
+        (pa.int16(), 1, pa.int32(), 70_000),
+        (pa.int64(), 1, pa.uint64(), "DATA_002"),
+        (pa.int32(), 1, pa.uint32(), "DATA_002"),
+    ],
+)
+def test_file_of_another_type_than_the_log_says_is_read_or_refused(
+    books: Books, kind: pa.DataType, value: int, stored: pa.DataType, outcome: Any
+) -> None:
+    if books.format == "iceberg":
+        pytest.skip("Iceberg has no small and no unsigned numbers")
+    make_ledger(books, {"lines": (kind, value)})
+    (path,) = (books.place.folder / "ledger").glob("*.parquet")
+    data = pq.read_table(path)
+    changed = 200 if stored == pa.uint8() else 70_000
+    pq.write_table(data.set_column(data.column_names.index("lines"), "lines", pa.array([changed], stored)), path)
+    declare(books, {"name": "lines", "type": "integer"})
+    books.define(double_into(books.destination(), columns=["lines", "doubled", "_period"]))
+    result = books.place.execute(books.place.resolve("close", "2026-01"))
+    if isinstance(outcome, int):
+        assert [row["lines"] for row in books.results.read()] == [outcome]
+        return
+    assert [problem.code for problem in result.problems] == [outcome]
+    assert "lines" in str(result.problems[0])
+    assert "unsigned" in str(result.problems[0])
+
+
 def append_by_partition(table: Any, rows: list[dict[str, Any]], column: str, transform: Any) -> None:
     """Append a file for each row: pyiceberg alone cannot compute all transforms."""
     kind = table.schema().find_field(column).field_type

@@ -99,11 +99,8 @@ def resolve_table(
         on_missing = "error"
     rule = rule.model_copy(update={"on_missing": on_missing})
     strategy = _StrategyCall(context, resolver, match.index, rule, dataset, table)
-    locations = [found for period in periods for found in strategy.locate(period)]
-    if table.temporal_mode != "period":
-        # Nothing is filtered by the location's period, so the same place twice would give its rows twice.
-        locations = list({_key_without_period(location): location for location in reversed(locations)}.values())[::-1]
-    elif needs_all:
+    locations = _drop_repeated(table, [found for period in periods for found in strategy.locate(period)])
+    if table.temporal_mode == "period" and needs_all:
         counts = Counter(map(_key_without_period, locations))
         locations = [replace(found, needs_rows=counts[_key_without_period(found)] > 1) for found in locations]
     return ResolvedTable(tuple(locations), match.trace, level, tuple(period.identifier for period in periods))
@@ -137,6 +134,18 @@ def resolve_before_first(
     raise DataError(
         Problem("DATA_001", message, "write `on_missing: empty` if the first period starts from nothing", place)
     )
+
+
+def _drop_repeated(table: Table, locations: list[Location]) -> list[Location]:
+    """Leave out a place that is there already: it would give its rows twice.
+
+    Where rows are filtered by the location's period, a place of several periods is read for each.
+    """
+    key = repr if table.temporal_mode == "period" else _key_without_period
+    found: dict[str, Location] = {}
+    for location in locations:
+        found.setdefault(key(location), location)
+    return list(found.values())
 
 
 def _key_without_period(location: Location) -> str:
@@ -185,7 +194,7 @@ class _StrategyCall:
     dataset: Dataset
     table: Table
 
-    def locate(self, period: Period) -> tuple[Location, ...]:
+    def locate(self, period: Period) -> list[Location]:
         """Return the locations that the rule gives for a period."""
         strategy = self.rule.strategy
         values = make_token_values(self.dataset.id, self.dataset.version, self.table.name, period)
@@ -199,17 +208,17 @@ class _StrategyCall:
             table = self._render("table", strategy.table, values)
             asked = resolver_class.Location(strategy.datasource_id, table=table, schema=schema)
         found = make_location(self.context.catalog, asked, self._locate)
-        return (self._finish(found, period.identifier),)
+        return [self._finish(found, period.identifier)]
 
-    def _ask(self, strategy: CatalogStrategy, values: Mapping[str, str], period: Period) -> tuple[Location, ...]:
+    def _ask(self, strategy: CatalogStrategy, values: Mapping[str, str], period: Period) -> list[Location]:
         if self.context.offline:
-            return (Location(kind="memory", period=period.identifier),)
+            return [Location(kind="memory", period=period.identifier)]
         try:
             answer = ask_service(strategy, values, self.context.read_credential)
         except RuntimeProviderError as error:
             place = self._locate("endpoint")
             raise type(error)(p if p.location.file else replace(p, location=place) for p in error.problems) from error
-        return _make_answered(self.context, answer, self._locate, period, self.rule.on_missing)
+        return _make_answered(self.context, self.table, answer, self._locate, period, self.rule.on_missing)
 
     def _render(self, key: str, text: str, values: Mapping[str, str]) -> str:
         return render_template(text, values, lambda: self._locate(key))
@@ -240,28 +249,45 @@ def _resolve_with_class(
         answer = resolver_class.call_resolver_class(resolver.model.class_ or "", request)
     except RuntimeProviderError as error:
         raise type(error)(replace(p, location=locate("class")) for p in error.problems) from error
-    locations = _make_answered(context, answer, locate, period, "error")
+    locations = tuple(_drop_repeated(table, _make_answered(context, table, answer, locate, period, "error")))
     periods = tuple(dict.fromkeys(location.period or "" for location in locations))
     return ResolvedTable(locations, trace, None, periods)
 
 
 def _make_answered(
     context: ResolveContext,
+    table: Table,
     answer: tuple[resolver_class.Location, ...],
     locate: _Locate,
     period: Period,
     on_missing: Literal["error", "empty"],
-) -> tuple[Location, ...]:
+) -> list[Location]:
     """Return the locations that a service or a class answered with, checked like those of the catalog."""
     found = []
     for asked in answer:
-        if fault := resolver_class.find_fault(asked, context.index):
+        fault = resolver_class.find_fault(asked, context.index)
+        if fault is None and table.temporal_mode == "period":
+            fault = _find_foreign_period(asked, context)
+        if fault:
             message = f"a location of the answer is wrong: {fault}"
             hint = "a location has a datasource_id with a path or a table, or a uri and a type"
             raise ResolveError(Problem("RESOLVE_003", message, hint, locate("endpoint")))
         location = make_location(context.catalog, asked, locate)
         found.append(replace(location, period=asked.period or period.identifier, on_missing=on_missing))
-    return tuple(found)
+    return found
+
+
+def _find_foreign_period(asked: resolver_class.Location, context: ResolveContext) -> str | None:
+    """Return what is wrong with rows of a period that the run is not about: it would replace what others published."""
+    found = context.index.find_period(asked.period) if asked.period is not None else None
+    if found is None:
+        return None
+    own = context.period
+    is_inside = own.start_date <= found.start_date and found.end_date <= own.end_date
+    is_around = found.start_date <= own.start_date and own.end_date <= found.end_date
+    if is_inside or is_around:
+        return None
+    return f"its period {found.identifier} is neither {own.identifier}, nor part of it, nor one that it is part of"
 
 
 def make_location(catalog: Catalog, asked: resolver_class.Location, locate: _Locate) -> Location:

@@ -102,13 +102,17 @@ class _Pinner:
 
     def _make_filter(self, location: Location) -> RowFilter:
         table, names = self._reading.table, self._reading.table.temporal_columns
+        declared = frozenset(column.name for column in table.columns)
         if table.temporal_mode == "period":
-            return RowFilter(period_column=names.period or "_period", period=location.period)
-        if table.temporal_mode == "bitemporal" and self._reading.as_of is not None:
-            return RowFilter(
-                from_column=names.from_ or "_period_from", to_column=names.to or "_period_to", as_of=self._reading.as_of
-            )
-        return RowFilter()
+            column = names.period or "_period"
+            return RowFilter(period_column=column, period=location.period, columns=declared | {column})
+        if table.temporal_mode == "bitemporal":
+            first, last = names.from_ or "_period_from", names.to or "_period_to"
+            found = RowFilter(columns=declared | {first, last})
+            if self._reading.as_of is None:
+                return found
+            return replace(found, from_column=first, to_column=last, as_of=self._reading.as_of)
+        return RowFilter(columns=declared)
 
 
 def _describe_place(place: Place) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -79,7 +80,7 @@ from airflow_provider_runtime.core.registry.ports import Registry
 from airflow_provider_runtime.core.tables.addresses import PropertyReader
 from spark_jobs.contract.codes import get_family
 from spark_jobs.contract.operations import Destination
-from spark_jobs.contract.plan import Plan, PublicationSettings, Settings, UsedDefinition
+from spark_jobs.contract.plan import PERIOD_BITS, Plan, PublicationSettings, Settings, UsedDefinition
 from spark_jobs.contract.snapshot import Period as SnapshotPeriod
 from spark_jobs.contract.snapshot import Project as SnapshotProject
 from spark_jobs.contract.snapshot import Snapshot, seal_snapshot
@@ -233,6 +234,7 @@ class _Builder:
             checks=checks.checks,
             keep_failing_rows=self.definition.model.keep_failing_rows,
             settings=settings,
+            period_bits=_make_period_bits(self.definition.model.id, context.period.identifier),
         )
 
     def _make_settings(
@@ -408,6 +410,11 @@ class _Builder:
 def _to_utc(moment: datetime) -> datetime:
     aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     return aware.replace(microsecond=0)
+
+
+def _make_period_bits(project_id: str, period: str) -> int:
+    """Return what tells the ids of this period's rows from those of others whose runs have the same timestamp."""
+    return int.from_bytes(hashlib.sha256(f"{project_id}/{period}".encode()).digest()[:8]) & PERIOD_BITS
 
 
 def _describe_publication(project: Project) -> PublicationSettings:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 from urllib.parse import unquote
 
 import pyarrow
+import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
+from airflow_provider_runtime.core.tables.delta import connection
 from airflow_provider_runtime.core.tables.delta.types import list_columns
 from airflow_provider_runtime.core.tables.ports import FileGroup, PinnedTable, RowFilter, TableAddress, TableFile
 
@@ -20,6 +24,8 @@ _DELETION_VECTORS = "deletionVectors"
 _PURGE_HINT = "rewrite its files (REORG TABLE … APPLY (PURGE)), then resolve"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _MAPPING = "delta.columnMapping.mode"
+_READERS = 16
+_Values = tuple[tuple[str, str | None], ...]
 
 
 def pin(table: DeltaTable, address: TableAddress, rows: RowFilter | None) -> PinnedTable:
@@ -27,13 +33,17 @@ def pin(table: DeltaTable, address: TableAddress, rows: RowFilter | None) -> Pin
     refuse_unreadable(table, address)
     columns = list_columns(table.schema())
     partitions = table.metadata().partition_columns
-    grouped: dict[tuple[tuple[str, str | None], ...], list[TableFile]] = defaultdict(list)
-    for action in _list_actions(table, {column.name: column.type for column in columns}, rows):
+    types = {column.name: column.type for column in columns}
+    actions = _list_actions(table, types, rows)
+    asked = (rows.columns if rows else frozenset()) - set(partitions)
+    wanted = {name: type_ for name, type_ in types.items() if name in asked}
+    names = _find_names(address, actions, wanted)
+    grouped: dict[tuple[_Values, _Values], list[TableFile]] = defaultdict(list)
+    for action in actions:
         values = tuple((name, _show(action[f"partition.{name}"])) for name in partitions)
-        grouped[values].append(
-            TableFile(_make_uri(address, action["path"]), action["size_bytes"], action["num_records"])
-        )
-    groups = tuple(FileGroup(tuple(files), constants=dict(values)) for values, files in grouped.items())
+        file = TableFile(_make_uri(address, action["path"]), action["size_bytes"], action["num_records"])
+        grouped[values, names.get(action["path"], ())].append(file)
+    groups = tuple(FileGroup(tuple(files), dict(called), dict(values)) for (values, called), files in grouped.items())
     _refuse_deletions(table, address, groups)
     return PinnedTable(str(table.version()), columns, groups)
 
@@ -61,11 +71,60 @@ def _refuse_deletions(table: DeltaTable, address: TableAddress, groups: tuple[Fi
             raise address.make_error("SOURCE_001", "it has deletion vectors", _PURGE_HINT)
 
 
+def _find_names(
+    address: TableAddress, actions: Iterable[Mapping[str, Any]], wanted: Mapping[str, str]
+) -> dict[str, _Values]:
+    """Return what files call columns that they spell in another case: to Delta these are the same, to Parquet not.
+
+    A file whose statistics name a column has it; of others the footer is asked.
+    """
+    unsure = {
+        action["path"]: names
+        for action in actions
+        if (names := sorted(name for name in wanted if action.get(f"null_count.{name}") is None))
+    }
+    with ThreadPoolExecutor(_READERS) as pool:
+        stored = pool.map(lambda path: _read_schema(address, path), unsure)
+        return {
+            path: tuple(_compare_names(address, path, schema, {name: wanted[name] for name in unsure[path]}))
+            for path, schema in zip(unsure, stored, strict=True)
+            if schema is not None
+        }
+
+
+def _read_schema(address: TableAddress, path: str) -> pyarrow.Schema | None:
+    """Return a file's schema; None for a damaged one, of which the job says what is wrong."""
+    folder, _, file = _make_uri(address, path).rpartition("/")
+    try:
+        with connection.open_files(replace(address, name=folder)).open_input_file(file) as stream:
+            return pq.read_schema(stream)
+    except pyarrow.ArrowInvalid:
+        return None
+
+
+def _compare_names(
+    address: TableAddress, path: str, schema: pyarrow.Schema, columns: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    for name, type_ in columns.items():
+        alike = [each for each in schema.names if each.casefold() == name.casefold()]
+        if name not in alike and len(alike) > 1:
+            message = f"{path} has {' and '.join(alike)}, and the table {name}"
+            raise address.make_error("SOURCE_001", message, "rewrite the file with the table's own columns")
+        stored = name if name in alike else next(iter(alike), None)
+        kind = schema.field(stored).type if stored is not None else None
+        if kind == pyarrow.uint64() or (kind == pyarrow.uint32() and type_ != "bigint"):
+            message = f"column {name} of {path} is {kind}, not {type_}"
+            raise address.make_error("DATA_002", message, "rewrite the file with the table's own types")
+        if stored is not None and stored != name:
+            yield name, stored
+
+
 def _list_actions(table: DeltaTable, types: Mapping[str, str], rows: RowFilter | None) -> list[dict[str, Any]]:
     """Return the files that may hold rows, with what the log says about them."""
     found = pyarrow.table(table.get_add_actions(flatten=True))
     needed = {"path", "size_bytes", "num_records"}
     needed |= {name for name in found.column_names if name.startswith("partition.")}
+    needed |= {f"null_count.{name}" for name in (rows.columns if rows else ())}
     tests = _list_tests(types, rows)
     for name, _ in tests:
         needed |= {f"{kind}.{name}" for kind in ("min", "max", "null_count")}

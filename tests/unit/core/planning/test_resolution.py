@@ -292,13 +292,13 @@ def test_credential_of_airflow_in_cluster_mode_is_refused() -> None:
 
 
 class EchoResolver:
-    """Answers with one place for each of two months."""
+    """Answers with one place for a day, one for the month, and with that twice."""
 
     def resolve(self, request: ResolveRequest) -> list[Location]:
         name = f"{request.dataset_id}-{request.dataset_version}-{request.table}"
         return [
-            Location(datasource_id="lake", path=name, period="2025-12"),
-            Location(uri="s3a://bucket/x", type="orc", options={"mergeSchema": "true"}),
+            Location(datasource_id="lake", path=name, period="2026-01-31"),
+            *[Location(uri="s3a://bucket/x", type="orc", options={"mergeSchema": "true"})] * 2,
         ]
 
 
@@ -369,7 +369,7 @@ def test_class_resolver_is_asked_and_its_places_are_checked() -> None:
     resolver = write_resolver(**{"class": f"{__name__}.EchoResolver"})
     locations = list_locations(resolve(resolver, write_project(OUTPUT)))
     assert [(found.uri, found.period, found.format) for found in locations] == [
-        ("file:///catalog/data/lake/gl-3-transactions", "2025-12", "parquet"),
+        ("file:///catalog/data/lake/gl-3-transactions", "2026-01-31", "parquet"),
         ("s3a://bucket/x", "2026-01", "orc"),
     ]
 

@@ -122,7 +122,7 @@ def test_service_is_asked_for_each_child_period_and_may_name_periods(service: Se
     service.answer = json.dumps({"locations": entries}).encode()
     locations = list_locations(resolve(service.write(), write_project(OUTPUT, level="quarter"), period="2026-Q1"))
     assert len(service.asked) == 3
-    assert [found.period for found in locations] == ["2026-02", "2026-01", "2026-02", "2026-02", "2026-02", "2026-03"]
+    assert [found.period for found in locations] == ["2026-02", "2026-01", "2026-02", "2026-03"]
     assert (locations[0].table, locations[1].uri, locations[1].options) == ("s.gl", "s3a://b/c", {"a": "b"})
 
 
@@ -141,6 +141,7 @@ def test_service_is_asked_for_each_child_period_and_may_name_periods(service: Se
         (b'{"locations": [{"uri": "jdbc://u:p@h/x", "type": "orc"}]}', "holds a password"),
         (b'{"locations": [{"uri": "https://h/x?sig=hunter2", "type": "orc"}]}', "holds a password"),
         (b'{"locations": [{"datasource_id": "lake", "path": "a", "period": "May"}]}', "not in the calendar"),
+        (b'{"locations": [{"datasource_id": "lake", "path": "a", "period": "2025-12"}]}', "neither 2026-01, nor"),
         (b'{"locations": [{"datasource_id": "lake", "path": "a", "table": "b"}]}', "a path and a table"),
         (b'{"locations": [{"datasource_id": "lake", "path": "a", "path": "b"}]}', "'path' occurs twice in an object"),
         (b'{"locations": [{"datasource_id": "lake", "path": "a", "uri": "s3a://b"}]}', "a datasource_id and a uri"),
