@@ -98,7 +98,7 @@ def _shorten(mark: LockMark) -> str:
 
 
 def read_mysql_place(url: str, properties: Mapping[str, str]) -> dict[str, Any]:
-    """Return where a JDBC URL of MySQL or MariaDB leads to, and as whom; its certificate is verified if TLS is asked."""
+    """Return where a JDBC URL of MySQL or MariaDB leads to, and as whom; TLS verifies its certificate."""
     parts = urlsplit(url.removeprefix("jdbc:"))
     given = {name: values[-1] for name, values in parse_qs(parts.query).items()} | dict(properties)
     place: dict[str, Any] = {
