@@ -59,6 +59,8 @@ class Location:
     """For a table: the snapshot id or version that is read."""
     files: tuple[str, ...] = ()
     """For a table: the Parquet files of this version, as paths below `uri`."""
+    bytes: int | None = None
+    """For a table: the bytes of `files` together, as its metadata state them."""
     file_list: Annotated[str, Matching("[0-9a-f]{64}")] | None = None
     """Where `files` are kept beside the snapshot: the digest of their list."""
     schema: tuple[Column, ...] = ()

@@ -25,7 +25,7 @@ from spark_jobs.sources.raw_rows import (
     TableFolderError,
 )
 from spark_jobs.sources.read_errors import find_read_failure, find_wrong_option, is_unreachable
-from spark_jobs.sources.tables import MissingVersionError, read_table
+from spark_jobs.sources.tables import MissingVersionError, ReplacedFilesError, read_table
 from spark_jobs.spark.jvm import list_causes
 
 if TYPE_CHECKING:
@@ -118,6 +118,12 @@ def _explain_failure(table: Table, location: Location, error: Exception) -> list
         what = f"a file of version {location.version} of the table at {place} is gone: the version has expired"
         hint = "resolve again to read the current version; keep versions as long as their runs are to be repeated"
         return [_make_problem(table, "DATA_001", what, hint)]
+    if isinstance(error, ReplacedFilesError):
+        what = (
+            f"files of version {location.version} of the table at {place} were replaced: "
+            f"they have {error.size} bytes, and {error.stated} by the table's metadata"
+        )
+        return [_make_problem(table, "DATA_001", what, "restore the files; a table's files are never changed in place")]
     if isinstance(error, TableFolderError):
         what = f"{error.folder} is a table of {error.format.title()}: its files hold rows of older versions too"
         hint = f"read it through a datasource of `type: {error.format}`"

@@ -15,7 +15,7 @@ from spark_jobs.contract.sql import quote_name, write_literal
 from spark_jobs.contract.tables import name_column
 from spark_jobs.errors import JobError
 from spark_jobs.sources.raw_rows import RawRows
-from spark_jobs.sources.seen_files import look_at_files
+from spark_jobs.sources.seen_files import SeenFile, look_at_files
 from spark_jobs.spark.jvm import is_connect
 from spark_jobs.spark.parquet_footers import describe_parquet
 from spark_jobs.spark.storage import join_uri
@@ -40,6 +40,15 @@ class MissingVersionError(Exception):
     """A file of the version is gone."""
 
 
+class ReplacedFilesError(Exception):
+    """Files of the version do not have the size that the table states."""
+
+    def __init__(self, size: int, stated: int) -> None:
+        super().__init__(f"the files of the version have {size} bytes, and {stated} by the table's metadata")
+        self.size = size
+        self.stated = stated
+
+
 def read_table(spark: SparkSession, location: Location) -> RawRows:
     """Return the rows of a table's files, with the columns that the table had in this version."""
     columns = [column for column in location.schema if _is_readable(column)]
@@ -62,7 +71,17 @@ def read_table(spark: SparkSession, location: Location) -> RawRows:
         raise
     files = tuple(frame.inputFiles())
     seen = look_at_files(frame, files)
+    _refuse_replaced(location, seen)
     return RawRows(_name_columns(frame, location, columns), location, files=files, seen_files=seen)
+
+
+def _refuse_replaced(location: Location, seen: tuple[SeenFile, ...] | None) -> None:
+    """Raise ReplacedFilesError when files were replaced under their names; no version of a table does that."""
+    if location.bytes is None or seen is None or len(seen) < len(location.files):
+        return
+    size = sum(file.state.bytes for file in seen)
+    if size != location.bytes:
+        raise ReplacedFilesError(size, location.bytes)
 
 
 def find_unsigned(spark: SparkSession, tables: Iterable[Table]) -> JobError | None:

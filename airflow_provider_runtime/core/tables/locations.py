@@ -25,6 +25,7 @@ def _locate_group(place: Location, group: FileGroup) -> Location:
         place,
         uri=root,
         files=tuple(uri[len(root) + 1 :] for uri in uris),
+        bytes=sum(file.size for file in group.files),
         names=dict(group.names),
         constants=dict(group.constants),
     )

@@ -8,6 +8,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -164,6 +166,20 @@ def test_files_of_a_version_that_has_expired_are_data_001(books: Books) -> None:
     assert result.problems[0].code == "DATA_001"
     assert f"version {location.version}" in result.problems[0].message
     assert "resolve again" in str(result.problems[0].hint)
+
+
+def test_file_of_a_version_that_was_replaced_under_its_name_is_data_001(books: Books) -> None:
+    books.ledger.publish(lines("2026-01", "1.00"))
+    books.define(double_into(books.destination()))
+    snapshot = books.place.resolve("close", "2026-01")
+    location = snapshot.input_table.locations[0]
+    file = Path(f"{location.uri}/{location.files[0]}".removeprefix("file://"))
+    kept = pq.read_table(file, partitioning=None)
+    pq.write_table(kept.set_column(0, "account", pa.array(["an account with a longer name"])), file)
+    result = books.place.execute(snapshot)
+    assert result.problems[0].code == "DATA_001"
+    assert f"files of version {location.version}" in result.problems[0].message
+    assert "were replaced" in result.problems[0].message
 
 
 @pytest.mark.parametrize("landed", [False, True], ids=["before the commit", "after the commit"])
