@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from spark_jobs.contract.tables import Column
 
 BEFORE, AFTER = "@before", "@after"
-HASH_PARTS = 4
+HASH_PARTS = 3
 _names = iter(range(2**31))
 
 
@@ -56,9 +56,8 @@ def compare_rows(
     made = _Compared(operation, columns, tuple(key), old, new)
     if (old.rows, old.content) == (new.rows, new.content):
         return made.describe()
-    differing = [column for column in columns if old.hashes[column.name] != new.hashes[column.name]]
-    # Rows that differ where no column does have exchanged values with rows of the same key.
-    if key and differing:
+    if key:
+        differing = [name for name, hashed in old.hashes.items() if hashed != new.hashes[name]]
         found = _compare_by_key(known, after, differing, key, samples)
         if (found.rows_before, found.rows_after) == (old.rows, new.rows):
             return made.describe(found)
@@ -138,33 +137,33 @@ def _look(frame: DataFrame, columns: Sequence[Column], key: Sequence[str], *, ha
     """Count rows and sum numbers; hash rows, and columns each with the key of its row, where that is asked for."""
     numbers = [column for column in columns if column.type.startswith(NUMBERS)]
     aggregates = ["count(1)", *(f"sum({_widen(column)})" for column in numbers)]
+    # Without a key, rows are compared as a whole.
+    keyed = [column.name for column in columns if column.name not in key] if hashes and key else []
     if hashes:
-        frame = frame.selectExpr("*", f"{_hash(key)} AS `@key`")
         aggregates += _combine(_hash([column.name for column in columns]))
-        aggregates += [sql for column in columns for sql in _combine(_hash(["@key", column.name]))]
+    if keyed:
+        frame = frame.selectExpr("*", f"{_hash(key)} AS `@key`")
+        aggregates += [sql for name in keyed for sql in _combine(_hash(["@key", name]))]
     row = frame.selectExpr(*(f"{sql} AS `@{index}`" for index, sql in enumerate(aggregates))).first()
     assert row is not None
     first = 1 + len(numbers)
-    hashed = [tuple(row[i : i + HASH_PARTS]) for i in range(first, len(aggregates), HASH_PARTS)]
+    content, *hashed = [tuple(row[i : i + HASH_PARTS]) for i in range(first, len(aggregates), HASH_PARTS)] or [()]
     return _Side(
         rows=row[0],
         totals={column.name: _to_decimal(row[1 + index]) for index, column in enumerate(numbers)},
-        content=hashed[0] if hashed else (),
-        hashes=dict(zip((column.name for column in columns), hashed[1:], strict=True)) if hashed else {},
+        content=content,
+        hashes=dict(zip(keyed, hashed, strict=True)),
     )
 
 
 def _hash(names: Sequence[str]) -> str:
     # NULL is hashed as nothing at all, so that which values are NULL is hashed too.
-    return f"xxhash64({', '.join(f'{quote_name(name)}, {quote_name(name)} IS NULL' for name in names) or '0'})"
+    return f"xxhash64({', '.join(f'{quote_name(name)}, {quote_name(name)} IS NULL' for name in names)})"
 
 
 def _combine(hashed: str) -> list[str]:
-    """Return what the hashes of many rows come to, in any order: all their bits, and their exact sum in three parts.
-
-    A part is too large only beyond 10^12 rows.
-    """
-    return [f"bit_xor({hashed})", *(f"sum(shiftright({hashed}, {bits}) & {2**22 - 1})" for bits in (0, 22, 44))]
+    """Return the exact sum of the hashes of many rows, in three parts that are too large only beyond 10^12 rows."""
+    return [f"sum(shiftright({hashed}, {bits}) & {2**22 - 1})" for bits in (0, 22, 44)]
 
 
 def _widen(column: Column) -> str:
@@ -179,11 +178,10 @@ def _to_decimal(value: Any) -> Decimal | None:
 def _compare_by_key(
     before: DataFrame,
     after: DataFrame,
-    differing: Sequence[Column],
+    compared: Sequence[str],
     key: Sequence[str],
     samples: int,
 ) -> _Found:
-    compared = [column.name for column in differing if column.name not in key]
     sides = [_pack(frame, key, compared, side) for frame, side in ((before, BEFORE), (after, AFTER))]
     # NULL is a key like any other.
     condition = " AND ".join(f"l.{quote_name(f'@l{i}')} <=> r.{quote_name(f'@r{i}')}" for i in range(len(key)))
