@@ -1,4 +1,4 @@
-"""The board in a browser, as who closes periods uses it: looks, approves, closes, and sees what is refused then."""
+"""The board in a browser, as people who close periods use it: they look, approve, close, and see what is refused."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def open_board(page: Page, airflow: Standalone, calendar: str = "approved-books"
 def open_evidence(
     page: Page, airflow: Standalone, dag: str = DAG, period: str = PERIOD, calendar: str = "approved-books"
 ) -> Locator:
-    """Reach the period's cell by its name, as who does not see colours does."""
+    """Reach the period's cell by its name, as somebody who does not see colours does."""
     open_board(page, airflow, calendar)
     page.get_by_role("button", name=f"{dag}, {period}").click()
     evidence = page.get_by_test_id("evidence")

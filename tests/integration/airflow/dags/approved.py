@@ -1,4 +1,4 @@
-"""A project whose rows are published when somebody has approved them who did not run it."""
+"""A project whose rows are published once somebody other than the preparer has approved them."""
 
 from datetime import UTC, datetime
 
