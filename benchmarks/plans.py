@@ -22,13 +22,14 @@ from pathlib import Path
 from airflow_provider_runtime.core.calendar.periods import make_period_index
 from airflow_provider_runtime.core.catalog.loader import load_catalog
 from airflow_provider_runtime.core.model.period import GREGORIAN
+from airflow_provider_runtime.core.planning.check.registered import make_table_name
 from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions, build_snapshot
 from airflow_provider_runtime.core.planning.stale.files import Fingerprints
 from airflow_provider_runtime.core.planning.stale.making import make_plan
 from airflow_provider_runtime.core.planning.stale.plan import Scope
 from airflow_provider_runtime.core.registry.ports import Publication, RunRecord, SliceWrite
 from airflow_provider_runtime.core.registry.publications import list_sources
-from airflow_provider_runtime.core.registry.slices import make_table_name, register_slice
+from airflow_provider_runtime.core.registry.slices import register_slice
 from airflow_provider_runtime.core.registry.sql import SqlRegistry, open_registry
 from airflow_provider_runtime.core.registry.store import Store
 from airflow_provider_runtime.core.runs.begin import make_start

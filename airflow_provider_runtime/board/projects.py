@@ -195,7 +195,7 @@ def _find_defined(root: str, dags: Sequence[ProjectDag], unreadable: list[Unread
             reason = f"its catalog '{root}' is not a folder on the API server: mount it there too"
             unreadable.append(Unreadable(dag.dag_id, dag.project, reason))
         elif definition is None:
-            problems = explain_missing(loaded.catalog, loaded, dag.project)
+            problems = explain_missing(loaded, dag.project)
             unreadable.append(Unreadable(dag.dag_id, dag.project, "\n".join(map(_describe, problems[:MOST_PROBLEMS]))))
         else:
             found.append(Defined(dag, definition, loaded))

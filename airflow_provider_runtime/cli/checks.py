@@ -20,7 +20,7 @@ from airflow_provider_runtime.cli.options import (
 from airflow_provider_runtime.cli.people import find_user
 from airflow_provider_runtime.cli.registries import choose_registry, require_catalog
 from airflow_provider_runtime.cli.tables import print_table
-from airflow_provider_runtime.core.errors import DefinitionError, Problem, raise_problems
+from airflow_provider_runtime.core.errors import DefinitionError, Problem
 from airflow_provider_runtime.core.evidence.checks import PeriodChecks, list_last_checks
 from airflow_provider_runtime.core.registry.ports import Registry
 
@@ -97,14 +97,11 @@ def _find_project(registry: Registry, catalog: Path, reference: str, period: str
 def _read_catalog(catalog: Path, reference: str, period: str | None) -> Project:
     """Return the project, after finding that the period is one of its calendar."""
     from airflow_provider_runtime.core.catalog.loader import load_catalog
-    from airflow_provider_runtime.core.planning.check.validation import explain_missing
+    from airflow_provider_runtime.core.planning.check.validation import get_project
     from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods, get_run_period
 
     loaded = load_catalog(catalog, project=reference)
-    definition = loaded.catalog.find_project(reference)
-    if definition is None:
-        raise_problems(explain_missing(loaded.catalog, loaded, reference))
-        raise DefinitionError(Problem("PROJECT_001", f"project '{reference}' not found"))
+    definition = get_project(loaded, reference)
     if period is not None:
         get_run_period(get_project_periods(loaded.catalog, definition), period, definition)
     return definition.model

@@ -196,7 +196,7 @@ def print_plan(snapshot: Snapshot, *, is_own: bool) -> None:
     _print_pins(snapshot)
     click.echo()
     looked = look_for_data(plan, _open_store if is_own else _refuse, read_properties if is_own else None)
-    rows = [(found.key, found.place, found.said, found.location.on_missing) for found in looked.found]
+    rows = [(found.key, found.place, found.status, found.location.on_missing) for found in looked.found]
     # A registered dataset without a slice, or a period before the calendar's first: resolving has allowed it.
     rows += [(key, "no location", "no", "empty") for key, table in plan.tables.items() if not table.locations]
     print_table(("table", "read from", "there", "if missing"), rows, empty="no tables")

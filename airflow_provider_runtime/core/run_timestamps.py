@@ -1,4 +1,4 @@
-"""Timestamps that a run can have."""
+"""Timestamps of runs: as they are read, and as documents have them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ from datetime import UTC, datetime
 EXAMPLE = "2026-02-01T00:00:00Z"
 FIRST_TIMESTAMP = datetime(1970, 1, 1, tzinfo=UTC)
 """Row ids count the milliseconds since then, so that no run can be earlier."""
+
+
+def format_timestamp(moment: datetime) -> str:
+    """Return a timestamp in UTC, in whole seconds."""
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 
 def read_run_timestamp(text: str) -> datetime:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowRescheduleException
 
-from airflow_provider_runtime.core.errors import PeriodError, Problem, RuntimeProviderError, get_error_class
+from airflow_provider_runtime.core.errors import PeriodError, Problem, RuntimeProviderError
 from airflow_provider_runtime.core.rendering import render_problem
 from airflow_provider_runtime.failures import translate_errors
 from airflow_provider_runtime.hooks.credentials import read_properties, read_secret
@@ -136,14 +136,10 @@ class ResolveOperator(BaseOperator):
     def _load(self, path: Path) -> tuple[LoadResult, Definition[Project]]:
         # Imported here: parsing a DAG file must not load the expression language.
         from airflow_provider_runtime.core.catalog.loader import load_catalog
-        from airflow_provider_runtime.core.planning.check.validation import explain_missing
+        from airflow_provider_runtime.core.planning.check.validation import get_project
 
         loaded = load_catalog(path, project=self.project)
-        definition = loaded.catalog.find_project(self.project)
-        if definition is None:
-            problems = explain_missing(loaded.catalog, loaded, self.project)
-            raise get_error_class(problems[0].code)(problems)
-        return loaded, definition
+        return loaded, get_project(loaded, self.project)
 
     def _choose_period(self, context: Context, catalog: Catalog, definition: Definition[Project]) -> str:
         from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods
@@ -218,9 +214,9 @@ class ResolveOperator(BaseOperator):
             for presence in found.found:
                 if presence.is_there is None:
                     self.log.warning("cannot look for %s: %s", presence.place, presence.reason)
-            if not found.missed:
+            if not found.missing:
                 return snapshot
-            missing, error = [presence.place for presence in found.missed], found.make_error(f"waiting {up_to}")
+            missing, error = [presence.place for presence in found.missing], found.make_error(f"waiting {up_to}")
         if self._measure_wait(context) >= up_to:
             raise error
         self.log.info("waiting for data, up to %s: %s", up_to, "; ".join(missing))

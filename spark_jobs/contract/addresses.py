@@ -55,6 +55,11 @@ def is_glob(text: str) -> bool:
     return not set("*?[{").isdisjoint(re.sub(r"\\.", "", text))
 
 
+def is_hidden(name: str) -> bool:
+    """Return whether Spark skips a file or folder of this name: a partition's folder is read even if it begins so."""
+    return name.startswith((".", "_")) and "=" not in name
+
+
 class IrregularFileError(OSError):
     """What is at a path is not a file with an end: a pipe that may never be written to, or a device."""
 

@@ -25,6 +25,11 @@ class ColumnComparison:
     """Sums of columns that hold numbers."""
     difference: str | None = None
 
+    @property
+    def differs(self) -> bool:
+        """Whether values have changed, or their sum."""
+        return self.changed > 0 or bool((self.difference or "0").strip("0.-"))
+
 
 @dataclass(frozen=True, slots=True)
 class RowChange:

@@ -65,6 +65,14 @@ def read_document(kind: type[T], value: Any) -> T:
     return cast(T, _make_reader(cast(Any, kind))(value))
 
 
+def find_document(kind: type[T], value: Any) -> T | None:
+    """Return what `read_document` does; None for what another version of the package has written in another form."""
+    try:
+        return read_document(kind, value)
+    except DocumentError:
+        return None
+
+
 def write_document(value: Any) -> Any:
     """Return a dataclass as JSON's own kinds of values; what has its default is left out."""
     if is_dataclass(value):

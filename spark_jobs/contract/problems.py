@@ -44,5 +44,9 @@ class Problem:
         """Return the same problem with parts of its place replaced."""
         return replace(self, location=replace(self.location, **changes))
 
+    def at_place(self, place: Place) -> Problem:
+        """Return the same problem at another place in a file."""
+        return self.at(file=place.file, line=place.line, column=place.column, source_line=place.source_line)
+
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"

@@ -9,7 +9,6 @@ from pydantic import ValidationError
 from airflow_provider_runtime.core.catalog.definition import Definition, Kind, SourceMap
 from airflow_provider_runtime.core.catalog.partly_read import PartlyRead, read_partly
 from airflow_provider_runtime.core.catalog.translate import translate_validation_error
-from airflow_provider_runtime.core.catalog.yaml_nodes import Node, Value
 from airflow_provider_runtime.core.errors import Problem
 from airflow_provider_runtime.core.model.base import Model
 from airflow_provider_runtime.core.model.dataset import Dataset
@@ -43,7 +42,7 @@ def read_definition(kind: str, source: SourceMap) -> ReadDefinition:
     model = KINDS[kind]
     if kind == "project":
         source = replace(source, project=_find_project_name(source))
-    value = to_document_value(source.root)
+    value = None if source.root is None else source.root.to_value(EXPRESSION_KEYS)
     try:
         parsed = model.model_validate(value, by_alias=True, by_name=False)
     except ValidationError as error:
@@ -63,19 +62,3 @@ def _find_project_name(source: SourceMap) -> str | None:
         if exact and node is not None and node.text:
             return node.text
     return None
-
-
-def to_document_value(node: Node | None) -> Value:
-    """Return the value of a body; an expression that is an unquoted NULL is text."""
-    if node is None:
-        return None
-    if node.entries is not None:
-        return {
-            key: value.text
-            if key in EXPRESSION_KEYS and value.scalar is None and value.text
-            else to_document_value(value)
-            for key, (_, value) in node.entries.items()
-        }
-    if node.items is not None:
-        return tuple(to_document_value(item) for item in node.items)
-    return node.scalar

@@ -18,7 +18,6 @@ TOKEN_PATTERNS = {
     "week": "[0-9]{1,2}",
     "day": "[0-9]{1,3}",
 }
-
 """Other tokens stand for any characters of an identifier."""
 _TOKEN = re.compile(r"\{(\w+)(?::[^}]*)?\}")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -22,13 +21,14 @@ from airflow_provider_runtime.core.model.base import (
     TITLE_PATTERN,
     Flag,
 )
+from airflow_provider_runtime.core.model.operation import OPERATION_TYPES
 from airflow_provider_runtime.core.rendering import escape_control
 from airflow_provider_runtime.core.suggest import find_nearest, list_names
 
 TAGGED = {
     "target": ("table", "dataset"),
     "strategy": ("path", "table", "catalog"),
-    "operations": ("update", "aggregate", "append", "delete", "output"),
+    "operations": OPERATION_TYPES,
     "equals": ("other", "constant"),
 }
 """Keys below which pydantic puts the kind into an error's path."""
@@ -55,12 +55,15 @@ Explanation = tuple[str, str | None]
 def translate_validation_error(error: ValidationError, source: SourceMap, model: type[BaseModel]) -> list[Problem]:
     """Return one problem for each thing that is wrong, at its place."""
     found = [details for details in error.errors(include_url=False) if not _is_echo(details, source)][:MAX_PROBLEMS]
-    problems = [_translate(details, source, model) for details in found]
-    meant = {
-        (problem.location.operation_seq, _replace_last(details["loc"], problem.hint))
-        for details, problem in zip(found, problems, strict=True)
-        if details["type"] == "extra_forbidden"
-    }
+    problems: list[Problem] = []
+    meant: set[tuple[int | None, tuple[int | str, ...]]] = set()
+    for details in found:
+        if details["type"] == "extra_forbidden":
+            problem, key = _translate_unknown_key(_clean_path(details["loc"])[0], source, model)
+            meant.add((problem.location.operation_seq, (*details["loc"][:-1], key or "")))
+        else:
+            problem = _translate(details, source)
+        problems.append(problem)
     return [
         problem
         for details, problem in zip(found, problems, strict=True)
@@ -80,20 +83,11 @@ def _is_echo(details: ErrorDetails, source: SourceMap) -> bool:
     return exact and node is not None and bool(node.items)
 
 
-def _replace_last(loc: tuple[int | str, ...], hint: str | None) -> tuple[int | str, ...]:
-    """Return the path of the key that a misspelt one was meant to be."""
-    found = re.fullmatch("did you mean '(.*)'\\?", hint or "")
-    return (*loc[:-1], found[1]) if found else loc
-
-
-def _translate(details: ErrorDetails, source: SourceMap, model: type[BaseModel]) -> Problem:
+def _translate(details: ErrorDetails, source: SourceMap) -> Problem:
     path, key = _clean_path(details["loc"])
     kind = details["type"]
     if kind == "union_tag_invalid":
         path = (*path, "type")
-    if kind == "extra_forbidden":
-        message, hint = _explain_unknown_key(path, source, model)
-        return Problem("CATALOG_002", message, hint, _hide_value(source.locate(*path, key=True)))
     if kind in {"missing", "union_tag_not_found"}:
         message, hint = _explain_missing(details, path)
         return Problem("CATALOG_002", message, hint, source.locate(*path))
@@ -163,21 +157,28 @@ def _find_cut_value(path: Path, source: SourceMap) -> tuple[str, str] | None:
     return None
 
 
-def _explain_unknown_key(path: Path, source: SourceMap, model: type[BaseModel]) -> Explanation:
+def _translate_unknown_key(path: Path, source: SourceMap, model: type[BaseModel]) -> tuple[Problem, str | None]:
+    """Return the problem of a key that a model does not know, and the key that was probably meant."""
+    message, hint, meant = _explain_unknown_key(path, source, model)
+    return Problem("CATALOG_002", message, hint, _hide_value(source.locate(*path, key=True))), meant
+
+
+def _explain_unknown_key(path: Path, source: SourceMap, model: type[BaseModel]) -> tuple[str, str | None, str | None]:
+    """Return message and hint, and the known key that the hint names."""
     key = str(path[-1])
     parent, _ = source.find_node(path[:-1])
     known = list_keys(find_model(model, path[:-1], source))
     present = set(parent.entries or ()) if parent is not None else set()
     partner = ALIASES.get(key)
     if partner in known and partner in present:
-        return f"'{key}' and '{partner}' mean the same", f"keep '{partner}' and remove '{key}'"
+        return f"'{key}' and '{partner}' mean the same", f"keep '{partner}' and remove '{key}'", None
     cut = _find_cut_value(path, source)
     if cut is not None:
         said = f"put the value of '{cut[0]}' into quotes: inside {{ }} a comma ends it"
-        return f"unknown key '{_shorten(key)}'", said
+        return f"unknown key '{_shorten(key)}'", said, None
     nearest = find_nearest(key, [name for name in known if name not in present]) or find_nearest(key, known)
     hint = f"did you mean '{nearest}'?" if nearest else f"known keys are: {list_names(known)}" if known else None
-    return f"unknown key '{_shorten(key)}'", hint or "no keys are known here"
+    return f"unknown key '{_shorten(key)}'", hint or "no keys are known here", nearest
 
 
 def list_keys(model: type[BaseModel] | None) -> list[str]:

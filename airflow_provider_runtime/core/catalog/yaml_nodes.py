@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,12 +29,17 @@ class Node:
     height: int = 0
     """Levels below it."""
 
-    def to_value(self) -> Value:
-        """Return plain Python containers with scalars that remember their text."""
+    def to_value(self, text_keys: Collection[str] = ()) -> Value:
+        """Return plain containers with scalars that remember their text; at `text_keys` an unquoted NULL is text."""
         if self.entries is not None:
-            return {key: value.to_value() for key, (_, value) in self.entries.items()}
+            return {
+                key: value.text
+                if key in text_keys and value.scalar is None and value.text
+                else value.to_value(text_keys)
+                for key, (_, value) in self.entries.items()
+            }
         if self.items is not None:
-            return tuple(item.to_value() for item in self.items)
+            return tuple(item.to_value(text_keys) for item in self.items)
         return self.scalar
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from airflow_provider_runtime.core.registry.ports import Override, Registry, RunRecord
+from airflow_provider_runtime.core.run_timestamps import format_timestamp
 
 Document = Mapping[str, Any]
 
@@ -30,7 +30,7 @@ class PeriodChecks:
             "period": self.period,
             "run_id": None if run is None else run.run_id,
             "status": None if run is None else run.status,
-            "finished_at": None if run is None or run.finished_at is None else write_moment(run.finished_at),
+            "finished_at": None if run is None or run.finished_at is None else format_timestamp(run.finished_at),
             "checks": [{key: value for key, value in entry.items() if key != "recorded"} for entry in self.checks],
             "overrides": [_describe_override(entry) for entry in self.overrides],
         }
@@ -59,14 +59,9 @@ def _describe_override(entry: Override) -> dict[str, Any]:
     return {
         "check": entry.check,
         "who": entry.who,
-        "when": write_moment(entry.at),
+        "when": format_timestamp(entry.at),
         "why": entry.reason,
         "withdrawn_by": entry.withdrawn_by,
-        "withdrawn_at": None if entry.withdrawn_at is None else write_moment(entry.withdrawn_at),
+        "withdrawn_at": None if entry.withdrawn_at is None else format_timestamp(entry.withdrawn_at),
         "withdrawn_why": entry.withdrawn_reason,
     }
-
-
-def write_moment(moment: datetime) -> str:
-    """Return a timestamp as JSON shows it."""
-    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"

@@ -36,7 +36,7 @@ def _render_output(output: OutputComparison, color: bool) -> Iterator[str]:
     rows = [
         (column.name, str(column.changed), column.total_before or "", column.total_after or "", column.difference or "")
         for column in output.columns
-        if column.changed or (column.difference or "0").strip("0.-")
+        if column.differs
     ]
     if rows:
         yield ""
@@ -72,18 +72,19 @@ def _stack(titles: Sequence[str], row: Sequence[str]) -> Iterator[str]:
 
 def _render_row(row: RowChange, color: bool) -> Iterator[str]:
     names = {**(row.before or {}), **(row.after or {})}
-    key = ", ".join(f"{name}={_show(value)}" for name, value in row.key.items())
+    key = ", ".join(f"{name}={show_value(value)}" for name, value in row.key.items())
     if row.change == "changed":
         before, after = row.before or {}, row.after or {}
-        values = [f"{name} {_show(before.get(name))} -> {_show(after.get(name))}" for name in names]
+        values = [f"{name} {show_value(before.get(name))} -> {show_value(after.get(name))}" for name in names]
     else:
-        values = [f"{name}={_show(value)}" for name, value in names.items() if name not in row.key]
+        values = [f"{name}={show_value(value)}" for name, value in names.items() if name not in row.key]
     line = f"{SIGNS[row.change]} {key}{': ' if key and values else ''}{', '.join(values)}"
     for shown in wrap(line, WIDTH - 2, subsequent_indent="    ", max_lines=MOST_LINES, placeholder=" …"):
         yield f"  \x1b[{COLORS[row.change]}m{shown}\x1b[0m" if color else f"  {shown}"
 
 
-def _show(value: str | None) -> str:
+def show_value(value: str | None) -> str:
+    """Return a value of a row as a terminal can show it."""
     if value is None:
         return "NULL"
     # Control characters would forge lines or drive the terminal.

@@ -10,6 +10,8 @@ from typing import Any
 from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
 from airflow_provider_runtime.core.planning.stale.plan import Entry, Plan, Work
 from airflow_provider_runtime.core.registry.ports import Approval, PeriodRecord, Publication, Registry, RunRecord
+from airflow_provider_runtime.core.run_timestamps import format_timestamp
+from airflow_provider_runtime.core.runs.approval import find_answer
 from spark_jobs.contract.snapshot import DatasetPin, Snapshot
 
 Document = Mapping[str, Any]
@@ -141,7 +143,7 @@ def gather_evidence(
         overrides=[asdict(found) for found in snapshot.overrides] if snapshot is not None else [],
         permissions=_list_permissions(registry, latest, work.period) if latest is not None else [],
         comparison=_describe_comparison(report),
-        approval=_describe_approval(registry.list_approvals(shown.run_id)) if shown is not None else None,
+        approval=_describe_approval(_find_last_answer(registry, shown)) if shown is not None else None,
         deadline=_describe_deadline(due, runs) if due is not None else None,
         history=_list_publications(registry, work, runs),
         status_history=_list_changes(period),
@@ -217,14 +219,13 @@ def _describe_waiting(registry: Registry, run: RunRecord, snapshots: RunSnapshot
         return None
     snapshot = snapshots.find(run)
     settings = snapshot.plan.settings.publication if snapshot is not None else None
-    answer = [found for found in registry.list_approvals(run.run_id) if found.token == run.token]
     return Waiting(
         run_id=run.run_id,
         preparer=run.who or None,
         needs_approval=settings is not None and settings.needs_approval,
         approvers=[name for name in settings.by if name != run.who] if settings is not None else [],
         kept_until=_format(run.staged_until),
-        decision=_describe_approval(answer),
+        decision=_describe_approval(find_answer(registry, run)),
     )
 
 
@@ -289,17 +290,20 @@ def _describe_publication(publication: Publication, run: RunRecord | None) -> Do
     }
 
 
-def _describe_approval(decisions: Sequence[Approval]) -> Document | None:
-    if not decisions:
+def _describe_approval(answer: Approval | None) -> Document | None:
+    if answer is None:
         return None
-    last = decisions[-1]
     return {
-        "decision": last.decision,
-        "who": last.approver,
-        "preparer": last.preparer,
-        "at": _format(last.at),
-        "comment": last.comment or None,
+        "decision": answer.decision,
+        "who": answer.approver,
+        "preparer": answer.preparer,
+        "at": _format(answer.at),
+        "comment": answer.comment or None,
     }
+
+
+def _find_last_answer(registry: Registry, run: RunRecord) -> Approval | None:
+    return next(reversed(registry.list_approvals(run.run_id)), None)
 
 
 def _describe_deadline(due: datetime, runs: Iterable[RunRecord]) -> Document:
@@ -328,4 +332,4 @@ def _list_downstream(plan: Plan, work: Work) -> list[Document]:
 
 
 def _format(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return None if moment is None else format_timestamp(moment)

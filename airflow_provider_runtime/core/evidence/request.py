@@ -7,7 +7,7 @@ from typing import Any
 
 from airflow_provider_runtime.core.registry.ports import RunRecord
 from spark_jobs.contract.comparison import Comparison, OutputComparison, RowChange
-from spark_jobs.contract.documents import DocumentError, read_document
+from spark_jobs.contract.documents import find_document
 
 MOST_SAMPLES = 5
 _CONTROLS = str.maketrans(dict.fromkeys([*range(32), 127], " "))
@@ -27,7 +27,8 @@ def render_request(run: RunRecord) -> str:
 
 
 def _render_outputs(report: Mapping[str, Any]) -> Iterator[str]:
-    comparison = _read_comparison(report)
+    found = report.get("comparison")
+    comparison = None if found is None else find_document(Comparison, found)
     if comparison is None:
         yield "#### Staged"
         yield ""
@@ -44,15 +45,6 @@ def _render_outputs(report: Mapping[str, Any]) -> Iterator[str]:
         yield from _render_output(output)
 
 
-def _read_comparison(report: Mapping[str, Any]) -> Comparison | None:
-    try:
-        found = report.get("comparison")
-        return None if found is None else read_document(Comparison, found)
-    except DocumentError:
-        # An older version of the package wrote it.
-        return None
-
-
 def _render_output(output: OutputComparison) -> Iterator[str]:
     key = f"by {', '.join(map(_escape, output.key))}" if output.key else "as a multiset: it has no key"
     yield f"**Output {output.seq}**, {_escape(output.destination)}, compared {key}"
@@ -66,7 +58,7 @@ def _render_output(output: OutputComparison) -> Iterator[str]:
     columns = [
         (column.name, column.changed, column.total_before, column.total_after, column.difference)
         for column in output.columns
-        if column.changed or (column.difference or "0").strip("0.-")
+        if column.differs
     ]
     if columns:
         yield ""

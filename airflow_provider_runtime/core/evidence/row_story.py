@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
+from airflow_provider_runtime.core.evidence.comparison import show_value
 from airflow_provider_runtime.core.evidence.why import find_selector
 from airflow_provider_runtime.core.runs.published import FoundRun
 from spark_jobs.contract.comparison import Values
@@ -184,11 +185,7 @@ def _list_values(step: Step) -> Values:
 
 
 def _show(value: str | None) -> str:
-    if value is None:
-        return "NULL"
-    # Control characters would forge lines or drive the terminal.
-    shown = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in value)
-    return shown or '""'
+    return show_value(value) or '""'
 
 
 def _cut(line: str) -> str:

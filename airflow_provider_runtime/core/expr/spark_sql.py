@@ -162,7 +162,7 @@ class SqlWriter:
         self.steps += [[] for _ in range(step + 1 - len(self.steps))]
         name = f"@{self.prefix}_{sum(map(len, self.steps))}"
         self.steps[step].append(GroupColumn(name, data_type.ddl, sql))
-        return PRIMARY, f"`@w`.{quote_name(name)}"
+        return PRIMARY, write_column(None, name)
 
     def arguments(self, nodes: Sequence[Typed]) -> str:
         """Return SQL separated by commas."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from airflow_provider_runtime.core.planning.stale.glob_patterns import expand_pattern
-from spark_jobs.contract.addresses import find_local_path, is_glob, unescape_pattern
+from spark_jobs.contract.addresses import find_local_path, is_glob, is_hidden, unescape_pattern
 
 
 class Store(Protocol):
@@ -57,7 +57,7 @@ def _list_paths(store: Store, uri: str) -> Iterator[str]:
         yield from filter(store.exists, [unescape_pattern(uri)])
         return
     for pattern in expand_pattern(uri):
-        yield from (path for path in store.glob(pattern) if not _is_hidden(path.rpartition("/")[2]))
+        yield from (path for path in store.glob(pattern) if not is_hidden(path.rpartition("/")[2]))
 
 
 def _has_file(store: Store, path: str) -> bool:
@@ -65,16 +65,11 @@ def _has_file(store: Store, path: str) -> bool:
         return True
     for folder, folders, files in store.walk(path):
         inner = folder.rstrip("/").removeprefix(path.rstrip("/")).split("/")
-        if any(_is_hidden(name) for name in inner):
+        if any(is_hidden(name) for name in inner):
             folders.clear()
-        elif any(not _is_hidden(name) for name in files):
+        elif any(not is_hidden(name) for name in files):
             return True
     return False
-
-
-def _is_hidden(name: str) -> bool:
-    """Return whether Spark passes over a name: those that begin like this are not data, but for partitions."""
-    return name.startswith((".", "_")) and "=" not in name
 
 
 def _strip(path: str) -> str:

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from airflow_provider_runtime.core.errors import DataError, Place, Problem
 from airflow_provider_runtime.core.presence.databases import has_rows
 from airflow_provider_runtime.core.presence.files import LocalFiles, Store, has_files
+from airflow_provider_runtime.core.tables.addresses import PropertyReader
 from spark_jobs.contract.addresses import find_local_path
 from spark_jobs.contract.plan import Plan
 from spark_jobs.contract.tables import Location, Mark, Table, name_place, name_table
 
 OpenStore = Callable[[str, str | None], Store]
 """Opens the store that a URI names, with a reference to credentials; LookupError when nothing here knows it."""
-ReadProperties = Callable[[str], Mapping[str, str]]
-"""Reads what a reference to credentials stands for: user, password and the like."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +35,12 @@ class Presence:
         return name_place(self.table, self.location)
 
     @property
-    def is_missed(self) -> bool:
+    def is_missing(self) -> bool:
         """Whether a run cannot do without it."""
         return self.is_there is False and self.location.on_missing == "error"
 
     @property
-    def said(self) -> str:
+    def status(self) -> str:
         """Whether it is there, in a word or two."""
         if self.is_there is None:
             return f"not known ({self.reason})"
@@ -56,13 +55,13 @@ class Presences:
     marks: Mapping[str, Mark]
 
     @property
-    def missed(self) -> list[Presence]:
+    def missing(self) -> list[Presence]:
         """The locations that a run cannot do without and that are not there."""
-        return [presence for presence in self.found if presence.is_missed]
+        return [presence for presence in self.found if presence.is_missing]
 
     def make_error(self, waited: str) -> DataError:
         """Return DATA_001, and APPEND_008 for a source, for every location that is not there."""
-        return DataError([self._describe(presence, waited) for presence in self.missed])
+        return DataError([self._describe(presence, waited) for presence in self.missing])
 
     def _describe(self, presence: Presence, waited: str) -> Problem:
         mark = self.marks.get(presence.table.mark)
@@ -76,7 +75,7 @@ class Presences:
         )
 
 
-def look_for_data(plan: Plan, open_store: OpenStore, read_properties: ReadProperties | None) -> Presences:
+def look_for_data(plan: Plan, open_store: OpenStore, read_properties: PropertyReader | None) -> Presences:
     """Return for every location of a plan whether it is there; the same place is asked once.
 
     Without `read_properties` no database is asked.
@@ -94,7 +93,7 @@ def look_for_data(plan: Plan, open_store: OpenStore, read_properties: ReadProper
 
 
 def _ask(
-    table: Table, location: Location, open_store: OpenStore, read_properties: ReadProperties | None
+    table: Table, location: Location, open_store: OpenStore, read_properties: PropertyReader | None
 ) -> tuple[bool | None, str]:
     if location.kind == "table":
         # It was asked for its version, whose files are listed for the period.

@@ -1,4 +1,4 @@
-"""A registry without a database, for unit tests: the same rules over dictionaries."""
+"""A registry without a database, for commands that find none and for tests: the same rules over dictionaries."""
 
 from __future__ import annotations
 

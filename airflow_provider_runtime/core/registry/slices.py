@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,12 +22,6 @@ from airflow_provider_runtime.core.registry.store import (
     VersionRow,
     to_datetime,
 )
-
-
-def make_table_name(name: str) -> str:
-    """Return the table name of a registered dataset: its name, with _ for every character that a name cannot have."""
-    table = re.sub(r"[^A-Za-z0-9_]", "_", name)
-    return f"_{table}" if table[:1].isdigit() or not table else table
 
 
 def register_slice(store: Store, run: RunRecord, write: SliceWrite, now_millis: int) -> Registration:

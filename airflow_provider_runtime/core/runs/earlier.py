@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from airflow_provider_runtime.core.registry.ports import Registry
-from spark_jobs.contract.documents import DocumentError, read_document
+from spark_jobs.contract.documents import find_document
 from spark_jobs.contract.report import Report, list_row_differences, list_source_differences
 from spark_jobs.contract.snapshot import Snapshot
 
@@ -20,11 +20,7 @@ def find_earlier_report(registry: Registry, snapshot: Snapshot) -> Report | None
     found = next((found.report for found in publications if found.snapshot_sha256 == snapshot.sha256), None)
     if run is not None and run.staged_until is not None and run.report is not None:
         found = run.report
-    try:
-        return None if found is None else read_document(Report, dict(found))
-    except DocumentError:
-        # An older version of the package wrote it.
-        return None
+    return None if found is None else find_document(Report, dict(found))
 
 
 def note_differences(report: Report, earlier: Report | None) -> Report:

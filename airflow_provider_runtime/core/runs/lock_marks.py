@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +16,6 @@ from spark_jobs.contract.addresses import find_local_path
 from spark_jobs.contract.hidden_folder import LockMark, get_lock_uri
 from spark_jobs.contract.operations import Destination
 from spark_jobs.contract.own_tables import name_lock
-from spark_jobs.contract.snapshot import Snapshot
 
 
 def leave_lock_marks(
@@ -40,20 +38,15 @@ def leave_lock_marks(
             continue
         if period not in {run.period, *snapshot.plan.settings.enclosing_periods}:
             continue
-        for destination in _list_destinations(snapshot):
-            if not _mark(destination, calendar, period, mark, read_properties):
-                unmarked.add(destination.display)
+        for output in snapshot.plan.outputs:
+            if not _mark(output.destination, calendar, period, mark, read_properties):
+                unmarked.add(output.destination.display)
     return sorted(unmarked)
 
 
 def make_mark(who: str, reason: str) -> LockMark:
     """Return the mark of a lock that is set now."""
     return LockMark(who, reason, datetime.now(UTC).isoformat(timespec="seconds"))
-
-
-def _list_destinations(snapshot: Snapshot) -> Iterator[Destination]:
-    for output in snapshot.plan.outputs:
-        yield output.destination
 
 
 def _mark(

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from airflow_provider_runtime.core.errors import PlanError, Problem
 from airflow_provider_runtime.core.registry.ports import Publication, Registry, RunRecord
-from spark_jobs.contract.documents import DocumentError, read_document
+from spark_jobs.contract.documents import find_document, read_document
 from spark_jobs.contract.report import Report
 
 
@@ -59,9 +59,6 @@ def _say_unpublished(registry: Registry, project: str, period: str) -> Problem:
 
 
 def _read(publication: Publication) -> Report:
-    try:
-        report = read_document(Report, dict(publication.report))
-    except DocumentError:
-        # An older version of the package wrote it: it does not say what was read.
-        report = Report(publication.snapshot_sha256, publication.token, "succeeded")
-    return replace(report, attempt=publication.token)
+    # A report of another version does not say what was read.
+    unreadable = Report(publication.snapshot_sha256, publication.token, "succeeded")
+    return replace(find_document(Report, dict(publication.report)) or unreadable, attempt=publication.token)

@@ -7,17 +7,14 @@ from pathlib import Path
 
 from airflow_provider_runtime.core.registry.ports import RunRecord
 from spark_jobs.contract.addresses import find_local_path
-from spark_jobs.contract.documents import DocumentError, read_document
+from spark_jobs.contract.documents import find_document
 from spark_jobs.contract.report import UNCOMMITTED, Report
 
 
 def remove_staged_files(run: RunRecord) -> None:
     """Remove what a run has staged here; what is elsewhere goes with the next run of the period."""
-    try:
-        report = read_document(Report, run.report)
-    except DocumentError:
-        return
-    for output in report.outputs:
+    report = find_document(Report, run.report)
+    for output in report.outputs if report is not None else ():
         if output.staged is None or output.staged.uri is None:
             continue
         place = find_local_path(output.staged.uri)

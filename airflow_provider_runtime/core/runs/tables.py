@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -43,8 +43,7 @@ class TableCommits:
     def note_bases(self, attempt: Attempt) -> None:
         """Remember the versions of the tables now: a later commit by others to the same rows is a conflict."""
         for output in self._outputs.values():
-            with_place = _Placed(self.snapshot, output)
-            with with_place:
+            with _placed(self.snapshot, output):
                 table = self._open(output)
                 self._bases[output.seq] = table.find_state()
                 periods = self.snapshot.replaced_periods if output.write_mode == "replace_period" else ()
@@ -106,7 +105,7 @@ class TableCommits:
         return tuple(name_lock(settings.calendar, period) for period in periods)
 
     def _show(self, output: OutputOperation) -> OutputOperation:
-        with _Placed(self.snapshot, output):
+        with _placed(self.snapshot, output):
             table, seq = self._open(output), output.seq
             is_missing = seq in self._bases and self._bases[seq].version is None
             found = () if is_missing else tuple(self._locate(table, output))
@@ -128,7 +127,7 @@ class TableCommits:
         if found.table is None:
             return found
         output = self._get_output(found)
-        with _Placed(self.snapshot, output):
+        with _placed(self.snapshot, output):
             committed = self._open(output).commit(self._make_request(output, found.table, attempt))
         return replace(found, table=replace(found.table, version=committed.version))
 
@@ -194,21 +193,14 @@ def _check_written(written: TableReport, attempt: Attempt, output: OutputOperati
         raise SnapshotError(Problem("SNAPSHOT_001", message, "see who can write reports; nothing was committed"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Placed:
-    """Gives errors of a table the place of the output in the YAML."""
-
-    snapshot: Snapshot
-    output: OutputOperation
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if not isinstance(error, RuntimeProviderError):
-            return
-        mark = self.snapshot.plan.marks.get(self.output.mark)
-        place = Place(project=self.snapshot.project.name, operation_seq=self.output.seq)
+@contextmanager
+def _placed(snapshot: Snapshot, output: OutputOperation) -> Iterator[None]:
+    """Give errors of a table the place of the output in the YAML."""
+    try:
+        yield
+    except RuntimeProviderError as error:
+        mark = snapshot.plan.marks.get(output.mark)
+        place = Place(project=snapshot.project.name, operation_seq=output.seq)
         if mark is not None:
             place = replace(place, file=mark.file, line=mark.line, column=mark.column)
         raise type(error)(replace(problem, location=place) for problem in error.problems) from error

@@ -27,7 +27,7 @@ from airflow_provider_runtime.core.planning.check.context import (
     drop_followers,
     make_table_use,
 )
-from airflow_provider_runtime.core.planning.check.lookups import describe_missing
+from airflow_provider_runtime.core.planning.check.datasets import describe_missing
 from airflow_provider_runtime.core.planning.check.names import read_column_reference, suggest_column
 from airflow_provider_runtime.core.planning.check.output import list_hidden_columns
 from airflow_provider_runtime.core.planning.check.wording import Wording

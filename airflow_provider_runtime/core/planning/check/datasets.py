@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
+from airflow_provider_runtime.core.errors import Code
 from airflow_provider_runtime.core.model.dataset import Dataset
 from airflow_provider_runtime.core.suggest import suggest
 
@@ -39,6 +40,16 @@ def find_dataset_version(catalog: Catalog, reference: str, version: int | None) 
     if found.model.status != "active":
         return DatasetAnswer(None, "disabled", f"version {version} is disabled: pin an active one")
     return DatasetAnswer(found)
+
+
+def describe_missing(what: str, reference: str, version: int | None, answer: DatasetAnswer) -> tuple[Code, str] | None:
+    """Return code and message for a dataset that is not there; None when the reason is reported elsewhere."""
+    reasons: dict[str, tuple[Code, str]] = {
+        "not_found": ("DATASET_001", f"{what} '{reference}' not found"),
+        "disabled": ("DATASET_002", f"{what} '{reference}' is disabled"),
+        "version": ("DATASET_003", f"{what} '{reference}' has no version {version}"),
+    }
+    return reasons.get(answer.reason)
 
 
 def list_dataset_names(catalog: Catalog) -> list[str]:

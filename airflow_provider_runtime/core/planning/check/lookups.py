@@ -6,7 +6,7 @@ The catalog's rules report what is wrong with them, except for registered datase
 from __future__ import annotations
 
 from airflow_provider_runtime.core.catalog.lookup_conditions import check_lookup, compile_lookup, make_relation
-from airflow_provider_runtime.core.errors import Code, Problem
+from airflow_provider_runtime.core.errors import Problem
 from airflow_provider_runtime.core.model.dataset import Lookup, TableTarget
 from airflow_provider_runtime.core.planning.check.checked import CheckedJoin, TableUse
 from airflow_provider_runtime.core.planning.check.context import (
@@ -14,19 +14,9 @@ from airflow_provider_runtime.core.planning.check.context import (
     ProjectContext,
     make_table_use,
 )
-from airflow_provider_runtime.core.planning.check.datasets import DatasetAnswer
+from airflow_provider_runtime.core.planning.check.datasets import describe_missing
 from airflow_provider_runtime.core.planning.check.registered import REGISTRY_FILE
 from airflow_provider_runtime.core.planning.check.working import WorkingSchema
-
-
-def describe_missing(what: str, reference: str, version: int | None, answer: DatasetAnswer) -> tuple[Code, str] | None:
-    """Return code and message for a dataset that is not there; None when the reason is reported elsewhere."""
-    reasons: dict[str, tuple[Code, str]] = {
-        "not_found": ("DATASET_001", f"{what} '{reference}' not found"),
-        "disabled": ("DATASET_002", f"{what} '{reference}' is disabled"),
-        "version": ("DATASET_003", f"{what} '{reference}' has no version {version}"),
-    }
-    return reasons.get(answer.reason)
 
 
 def check_lookups(context: ProjectContext, source: TableUse) -> None:

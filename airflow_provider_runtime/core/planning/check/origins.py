@@ -14,6 +14,7 @@ from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.planning.check.checked import CheckedOperation, CheckedProject
 
 INPUT = 0
+"""The `_operation_seq` of rows that were loaded."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,5 @@ def place_in_project(problem: Problem, project: Definition[Project], role: str =
         code: Code = "APPEND_007" if problem.code.startswith("RESOLVE_") else "APPEND_008"
         problem = replace(problem, code=code, message=f"{problem.code}: {problem.message}")
     if problem.location.file is None:
-        place = project.locate()
-        problem = problem.at(file=place.file, line=place.line, column=place.column, source_line=place.source_line)
+        problem = problem.at_place(project.locate())
     return problem if problem.location.project else problem.at(project=project.model.name)

@@ -27,8 +27,8 @@ from airflow_provider_runtime.core.planning.check.context import (
     ProjectContext,
     make_table_use,
 )
-from airflow_provider_runtime.core.planning.check.datasets import DatasetAnswer, find_dataset_version
-from airflow_provider_runtime.core.planning.check.lookups import check_lookups, describe_missing
+from airflow_provider_runtime.core.planning.check.datasets import DatasetAnswer, describe_missing, find_dataset_version
+from airflow_provider_runtime.core.planning.check.lookups import check_lookups
 from airflow_provider_runtime.core.planning.check.registered import infer_output_schema
 from airflow_provider_runtime.core.planning.check.wording import SELECTOR
 from airflow_provider_runtime.core.planning.check.working import (

@@ -9,10 +9,8 @@ from airflow_provider_runtime.core.expr.typed import Typed
 from airflow_provider_runtime.core.model.operation import AggregateOperation, AppendOperation, OutputOperation
 from airflow_provider_runtime.core.model.schema import BOOLEAN
 from airflow_provider_runtime.core.planning.check.context import OperationContext
+from airflow_provider_runtime.core.planning.check.origins import INPUT
 from airflow_provider_runtime.core.suggest import list_names
-
-LOADED = 0
-"""The `_operation_seq` of rows that were loaded."""
 
 
 def check_selection(
@@ -22,7 +20,7 @@ def check_selection(
     where = context.check_selector(operation.selector, scope, frozenset())
     if operation.from_ is None or operation.from_ == "all":
         return where
-    seqs = (LOADED,) if operation.from_ == "loaded" else operation.from_
+    seqs = (INPUT,) if operation.from_ == "loaded" else operation.from_
     _check_seqs(context, seqs)
     items: list[Node] = [Literal(seq, "integer") for seq in seqs]
     # A column of every working dataset, and whole numbers: nothing can be wrong with it.
@@ -35,7 +33,7 @@ def _check_seqs(context: OperationContext, seqs: tuple[int, ...]) -> None:
     """Report seqs of operations that do not make rows before this one."""
     operations = context.project.definition.model.operations
     makers = [found.seq for found in operations if found.type in ("aggregate", "append")]
-    known = [LOADED, *sorted(seq for seq in makers if seq < context.operation.seq)]
+    known = [INPUT, *sorted(seq for seq in makers if seq < context.operation.seq)]
     for position, seq in enumerate(seqs):
         if seq not in known:
             message = f"operation {seq} does not make rows before operation {context.operation.seq}"

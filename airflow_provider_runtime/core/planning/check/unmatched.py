@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from airflow_provider_runtime.core.errors import Problem
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.typed import Typed
-from airflow_provider_runtime.core.model.operation import RuntimeJoin, UpdateOperation
+from airflow_provider_runtime.core.model.operation import UpdateOperation
 from airflow_provider_runtime.core.planning.check.checked import CheckedOperation, CheckedProject, Path
 from airflow_provider_runtime.core.planning.check.nullness import find_strict
 from airflow_provider_runtime.core.planning.check.warning import make_warning
@@ -48,7 +48,7 @@ def _list_taken(operation: CheckedOperation, unmatched: dict[str, _Unmatched]) -
         taken = {name for item in operation.expressions for name in _list_unguarded(item.checked.node, unmatched)}
     else:
         return
-    asked = {name for alias, name in operation.where.columns if alias is None} if operation.where else set()
+    asked = _list_asked(operation)
     for column in unmatched:
         if column in taken and column not in asked:
             yield column, unmatched[column]
@@ -57,13 +57,13 @@ def _list_taken(operation: CheckedOperation, unmatched: dict[str, _Unmatched]) -
 def _follow(operation: CheckedOperation, unmatched: dict[str, _Unmatched]) -> None:
     """Note what an operation does to the columns that may lack a match."""
     model = operation.operation
-    asked = {name for alias, name in operation.where.columns if alias is None} if operation.where else set()
+    asked = _list_asked(operation)
     if model.type == "delete":
         for column in asked & unmatched.keys():
             del unmatched[column]
     if not isinstance(model, UpdateOperation):
         return
-    open_aliases = {join.alias for join in model.arguments.joins if not _is_guarded(join)}
+    open_aliases = {join.alias for join in model.arguments.joins if not join.required}
     open_aliases -= operation.where.aliases if operation.where is not None else frozenset()
     after = dict(unmatched)
     for item in operation.expressions:
@@ -76,8 +76,9 @@ def _follow(operation: CheckedOperation, unmatched: dict[str, _Unmatched]) -> No
     unmatched.update(after)
 
 
-def _is_guarded(join: RuntimeJoin) -> bool:
-    return join.required
+def _list_asked(operation: CheckedOperation) -> set[str]:
+    """Return the working columns that a selector looks at."""
+    return {name for alias, name in operation.where.columns if alias is None} if operation.where else set()
 
 
 def _find_unmatched(

@@ -10,7 +10,7 @@ from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult, load_catalog
 from airflow_provider_runtime.core.catalog.partly_read import PartlyRead
-from airflow_provider_runtime.core.errors import Place, Problem, ResolveError, raise_problems
+from airflow_provider_runtime.core.errors import Place, Problem, ResolveError, get_error_class, raise_problems
 from airflow_provider_runtime.core.model.operation import OutputOperation
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.check.checked import CheckedProject
@@ -67,7 +67,7 @@ def _check_one(
 ) -> tuple[CheckedProject | None, tuple[Problem, ...]]:
     definition = loaded.catalog.find_project(reference)
     if definition is None:
-        return None, explain_missing(loaded.catalog, loaded, reference, registry)
+        return None, explain_missing(loaded, reference, registry)
     return check_needed(add_registered_versions(loaded.catalog, [definition], registry), loaded, definition)
 
 
@@ -126,10 +126,18 @@ def list_runnable(catalog: Catalog) -> list[Definition[Project]]:
     return found
 
 
-def explain_missing(
-    catalog: Catalog, loaded: LoadResult, reference: str, registry: Registry | None = None
-) -> tuple[Problem, ...]:
+def get_project(loaded: LoadResult, reference: str, version: int | None = None) -> Definition[Project]:
+    """Return a project by id or name; raise what `explain_missing` returns when it is not there."""
+    definition = loaded.catalog.find_project(reference, version)
+    if definition is None:
+        problems = explain_missing(loaded, reference)
+        raise get_error_class(problems[0].code)(problems)
+    return definition
+
+
+def explain_missing(loaded: LoadResult, reference: str, registry: Registry | None = None) -> tuple[Problem, ...]:
     """Return the mistakes of the project's own document if that is why it is missing, else that it is."""
+    catalog = loaded.catalog
     if catalog.is_broken("project", reference):
         meant = [found for found in loaded.partly if found.is_called(reference)]
         names = {reference, *(found.definition.model.name for found in meant)}

@@ -161,8 +161,7 @@ def _list_unused_joins(
 
 def _list_missing_keys(checked: CheckedProject) -> Iterator[Problem]:
     """Yield outputs without a business key whose rows are registered, or compared with what was published."""
-    publication = getattr(checked.definition.model, "publication", None)
-    is_compared = getattr(publication, "compare", False)
+    is_compared = checked.definition.model.publication.compare
     for operation in checked.operations:
         model = operation.operation
         if not isinstance(model, OutputOperation) or operation.key:

@@ -31,14 +31,7 @@ def get_run_period(index: PeriodIndex, identifier: str, project: Definition[Proj
     except PeriodError as error:
         place = project.locate("level")
         raise PeriodError(
-            problem.at(
-                file=place.file,
-                line=place.line,
-                column=place.column,
-                source_line=place.source_line,
-                project=project.model.name,
-            )
-            for problem in error.problems
+            problem.at_place(place).at(project=project.model.name) for problem in error.problems
         ) from error
 
 

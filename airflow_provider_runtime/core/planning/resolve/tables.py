@@ -11,6 +11,7 @@ from typing import Literal
 from airflow_provider_runtime.core.calendar.periods import PeriodIndex
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
+from airflow_provider_runtime.core.catalog.rules_calendar import ANY_LEVEL
 from airflow_provider_runtime.core.catalog.rules_options import find_option_faults
 from airflow_provider_runtime.core.catalog.rules_secrets import FORMAT_NAME, find_secret_word, holds_secret
 from airflow_provider_runtime.core.catalog.templates import make_token_values, render_template
@@ -44,7 +45,6 @@ from spark_jobs.contract.options import drop_options, get_option, merge_options
 from spark_jobs.contract.plan import RuleTrace
 from spark_jobs.contract.tables import Location
 
-ANY_LEVEL = "any"
 _Locate = Callable[[str], Place]
 _TABLE = re.compile(r"""[^\s"'`;()\[\]\\,*]+(?: [^\s"'`;()\[\]\\,*]+)*""")
 

@@ -81,9 +81,7 @@ class _Pinner:
         try:
             found = self._find_pin(address, location)
         except RuntimeProviderError as error:
-            raise type(error)(
-                problem.at(**_describe_place(self._reading.place)) for problem in error.problems
-            ) from error
+            raise type(error)(problem.at_place(self._reading.place) for problem in error.problems) from error
         if found is None and location.on_missing == "empty":
             return ()
         if found is None:
@@ -113,7 +111,3 @@ class _Pinner:
                 return found
             return replace(found, from_column=first, to_column=last, as_of=self._reading.as_of)
         return RowFilter(columns=declared)
-
-
-def _describe_place(place: Place) -> dict[str, object]:
-    return {"file": place.file, "line": place.line, "column": place.column, "source_line": place.source_line}

@@ -19,12 +19,7 @@ from airflow_provider_runtime.core.calendar.run_period import (
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult
-from airflow_provider_runtime.core.errors import (
-    Problem,
-    RuntimeProviderError,
-    get_error_class,
-    raise_problems,
-)
+from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError, raise_problems
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.model.dataset import Dataset, Table
 from airflow_provider_runtime.core.model.period import Period
@@ -35,7 +30,7 @@ from airflow_provider_runtime.core.planning.check.placing import place_in_projec
 from airflow_provider_runtime.core.planning.check.project import check_runnable
 from airflow_provider_runtime.core.planning.check.registered import add_registered_versions
 from airflow_provider_runtime.core.planning.check.used_definitions import find_used_definitions, list_changed
-from airflow_provider_runtime.core.planning.check.validation import check_needed, explain_missing
+from airflow_provider_runtime.core.planning.check.validation import check_needed, get_project
 from airflow_provider_runtime.core.planning.check.warnings import list_project_warnings
 from airflow_provider_runtime.core.planning.resolve.destinations import DEFAULT_SANDBOX
 from airflow_provider_runtime.core.planning.resolve.replaced_sources import list_replaced_sources
@@ -140,10 +135,7 @@ def build_snapshot(
     legal and nearly always wrong.
     """
     options = options or ResolveOptions()
-    definition = loaded.catalog.find_project(project_ref, options.version)
-    if definition is None:
-        problems = explain_missing(loaded.catalog, loaded, project_ref)
-        raise get_error_class(problems[0].code)(problems)
+    definition = get_project(loaded, project_ref, options.version)
     builder = _Builder(loaded, definition, options, registry, locate, read_credential, warn, read_properties)
     return builder.build(period)
 

@@ -12,7 +12,7 @@ from airflow_provider_runtime.core.planning.snapshot.compile_checks import Compi
 from airflow_provider_runtime.core.planning.snapshot.lineage import Columns
 from airflow_provider_runtime.core.planning.snapshot.plan_lineage import PlanLineage, SourceColumn
 from spark_jobs.contract import checks as planned
-from spark_jobs.contract.sql import quote_name, strip_marks
+from spark_jobs.contract.sql import strip_marks, write_column
 
 
 class CheckDocument(TypedDict):
@@ -70,7 +70,7 @@ def _list_statements(check: planned.Check) -> Iterator[str]:
         looked = f"({check.where}) AND " if check.where is not None else ""
         yield f"SELECT *\n{rows}\nWHERE {looked}({check.condition}) IS NOT TRUE"
     if check.unique:
-        names = ", ".join(f"`@w`.{quote_name(name)}" for name in check.unique)
+        names = ", ".join(write_column(None, name) for name in check.unique)
         yield f"SELECT {names}, count(1)\n{rows}{where}\nGROUP BY {names}\nHAVING count(1) > 1"
     for side in check.values:
         yield _write_value(check, side)
@@ -78,7 +78,7 @@ def _list_statements(check: planned.Check) -> Iterator[str]:
 
 def _write_value(check: planned.Check, side: planned.CheckedValue) -> str:
     place = f"output {side.output}" if side.output is not None else side.table or "input"
-    keys = [f"`@w`.{quote_name(key.name)}" for key in check.group_by]
+    keys = [write_column(None, key.name) for key in check.group_by]
     lines = [f"SELECT {', '.join([*keys, side.sql])}", f"FROM `{place}` AS `@w`"]
     if keys:
         lines += [f"WHERE {side.where}"] if side.where is not None else []

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from datetime import UTC
-from typing import Any
+from collections.abc import Collection
 
 from airflow_provider_runtime.core.calendar.periods import PeriodIndex
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.planning.check.checked import CheckedCheck, CheckedProject
 from airflow_provider_runtime.core.registry.ports import Publication, Registry
+from airflow_provider_runtime.core.run_timestamps import format_timestamp
 from spark_jobs.contract.checks import Baseline, CheckResult, Override
-from spark_jobs.contract.documents import DocumentError, read_document
+from spark_jobs.contract.documents import find_document
 
 
 def find_baselines(
@@ -42,7 +41,7 @@ def find_overrides(
         Override(
             check=entry.check,
             who=entry.who,
-            at=entry.at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z",
+            at=format_timestamp(entry.at),
             reason=entry.reason,
             number=entry.number,
         )
@@ -61,17 +60,9 @@ def _find_publication(registry: Registry, project_id: str, period: Period | None
 def _read_baseline(publication: Publication | None, check: CheckedCheck) -> Baseline | None:
     """Return what a check has recorded; None also where a check of that name was one of another form."""
     recorded = [] if publication is None else [entry for entry in publication.checks if entry.get("name") == check.name]
-    result = _read_result(recorded[0]) if recorded else None
+    result = find_document(CheckResult, recorded[0]) if recorded else None
     if publication is None or result is None or result.kind != "value":
         return None
     if not check.group_by and (result.groups or result.recorded):
         return None
     return Baseline(run_id=publication.run_id, period=publication.period, value=result.value, groups=result.recorded)
-
-
-def _read_result(recorded: Mapping[str, Any]) -> CheckResult | None:
-    """Return a result that was recorded; None for one that another version has written in another form."""
-    try:
-        return read_document(CheckResult, recorded)
-    except DocumentError:
-        return None

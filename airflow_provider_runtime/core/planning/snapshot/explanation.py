@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypedDict
 
+from airflow_provider_runtime.core.calendar.periods import make_period_index
+from airflow_provider_runtime.core.calendar.run_period import get_timestamp_after
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.planning.check.checked import CheckedOperation, CheckedProject, WorkingColumn
 from airflow_provider_runtime.core.planning.check.validation import load_checked_project
@@ -24,13 +26,14 @@ from spark_jobs.contract.operations import (
     AnyOperation,
     AppendOperation,
     DeleteOperation,
+    Expression,
     Join,
     Operation,
     OutputOperation,
     UpdateOperation,
     order_joins,
 )
-from spark_jobs.contract.sql import name_alias, quote_name, strip_marks
+from spark_jobs.contract.sql import name_alias, quote_name, strip_marks, write_column
 
 
 class ColumnDocument(TypedDict):
@@ -93,9 +96,6 @@ def explain_project(root: Path, reference: str, period: str | None = None) -> Ex
 
 def _find_run_constants(checked: CheckedProject, identifier: str | None) -> RunConstants:
     """Return the constants of a run on the day after the period, or of one now, for want of any other period."""
-    from airflow_provider_runtime.core.calendar.periods import make_period_index
-    from airflow_provider_runtime.core.calendar.run_period import get_timestamp_after
-
     project = checked.definition.model
     calendar = checked.catalog.find_calendar(project.calendar)
     assert calendar is not None
@@ -207,7 +207,7 @@ def _write_where(plan: Operation) -> list[str]:
 
 def _write_groups(plan: Operation) -> list[str]:
     if isinstance(plan, AggregateOperation | AppendOperation) and plan.group_by:
-        return ["GROUP BY " + ", ".join(f"`@w`.`{name}`" for name in plan.group_by)]
+        return ["GROUP BY " + ", ".join(write_column(None, name) for name in plan.group_by)]
     return []
 
 
@@ -244,35 +244,39 @@ def _list_items(plan: AnyOperation, known: frozenset[str]) -> list[str]:
     selected = "NOT `@w`.`_deleted`" + (f" AND ({plan.where})" if plan.where else "")
     if isinstance(plan, UpdateOperation):
         items = ["`@w`.*"]
-        items += [f"{column.sql} AS `{column.column}`" for step in plan.group_steps for column in step]
+        items += [f"{column.sql} AS {quote_name(column.column)}" for step in plan.group_steps for column in step]
         for item in plan.assignments:
-            old = f"`@w`.`{item.column}`" if item.column in known else "NULL"
-            items.append(f"CASE WHEN {selected} THEN {item.sql} ELSE {old} END AS `{item.column}`")
+            old = write_column(None, item.column) if item.column in known else "NULL"
+            items.append(f"CASE WHEN {selected} THEN {item.sql} ELSE {old} END AS {quote_name(item.column)}")
         return items
     if isinstance(plan, OutputOperation):
-        return [f"`@w`.`{column.name}`" for column in plan.columns]
+        return [write_column(None, column.name) for column in plan.columns]
     if isinstance(plan, AggregateOperation):
         return _list_grouped(plan)
     if isinstance(plan, AppendOperation):
         if plan.aggregations and plan.expand is None:
             return _list_grouped(plan)
-        return [f"{item.sql} AS `{item.column}`" for item in plan.columns]
+        return _name_values(plan.columns)
     return ["`@w`.*", f"`@w`.`_deleted` OR ({selected}) AS `_deleted`"]
 
 
 def _list_grouped(plan: AggregateOperation | AppendOperation) -> list[str]:
-    return [*(f"`@w`.`{name}`" for name in plan.group_by), *(f"{i.sql} AS `{i.column}`" for i in plan.aggregations)]
+    return [*(write_column(None, name) for name in plan.group_by), *_name_values(plan.aggregations)]
+
+
+def _name_values(items: Iterable[Expression]) -> list[str]:
+    return [f"{item.sql} AS {quote_name(item.column)}" for item in items]
 
 
 def render_text(explanation: Explanation) -> str:
     """Write an explanation for a person."""
     blocks = [f"project {explanation['project']} version {explanation['version']}"]
     blocks.append("\n".join(["reads", *(_describe_table(table) for table in explanation["tables"])]))
-    before = {column["name"]: column["type"] for column in explanation["schema"]}
+    before = {column["name"] for column in explanation["schema"]}
     blocks.append("\n".join(["columns", *_describe_columns(explanation["schema"])]))
     for operation in explanation["operations"]:
         blocks.append(_describe_operation(operation, before))
-        before = {column["name"]: column["type"] for column in operation["schema"]}
+        before = {column["name"] for column in operation["schema"]}
     blocks += [_describe_check(check) for check in explanation["checks"]]
     blocks += [_describe_warning(warning) for warning in explanation["errors"]]
     return "\n\n".join(blocks)
@@ -305,26 +309,26 @@ def _describe_table(table: TableDocument) -> str:
     )
 
 
-def _describe_columns(columns: list[ColumnDocument]) -> list[str]:
+def _describe_columns(columns: list[ColumnDocument], known: Collection[str] | None = None) -> list[str]:
+    """Return a line for each column but system columns; with `known`, others than these are marked as new."""
     width = max(len(column["name"]) for column in columns)
-    return [
-        f"  {column['name']:<{width}}  {column['type']}{'' if column['nullable'] else ' not null'}"
-        for column in columns
-        if column["origin"] != "system"
-    ]
+    lines = []
+    for column in columns:
+        if column["origin"] != "system":
+            sign = "" if known is None else "  " if column["name"] in known else "+ "
+            shown = f"{column['name']:<{width}}  {column['type']}{'' if column['nullable'] else ' not null'}"
+            lines.append(f"  {sign}{shown}")
+    return lines
 
 
-def _describe_operation(operation: OperationDocument, before: Mapping[str, str]) -> str:
+def _describe_operation(operation: OperationDocument, before: Collection[str]) -> str:
     lines = [f"{operation['seq']} {operation['type']}: {operation['name']}"]
     if operation["destination"]:
         registers = f", registered as {operation['registers']}" if operation["registers"] else ""
         lines.append(f"  to {operation['destination']}{registers}")
     lines += [f"  | {line}" for line in operation["spark_sql"].splitlines()]
     lines.append("  schema after it")
-    lines += [
-        f"  {'+' if line.split()[0] not in before else ' '} {line.strip()}"
-        for line in _describe_columns(operation["schema"])
-    ]
+    lines += _describe_columns(operation["schema"], known=before)
     shown = {name: sources for name, sources in operation["lineage"].items() if sources}
     if shown:
         lines.append("  lineage")

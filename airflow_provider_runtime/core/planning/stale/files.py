@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from airflow_provider_runtime.core.planning.stale.glob_patterns import expand_pattern
 from airflow_provider_runtime.core.planning.stale.stores import Stores
-from spark_jobs.contract.addresses import find_local_path, is_glob, unescape_pattern
+from spark_jobs.contract.addresses import find_local_path, is_glob, is_hidden, unescape_pattern
 from spark_jobs.contract.fingerprints import FileState, list_committed, take_fingerprint
 from spark_jobs.contract.tables import Location
 
@@ -53,7 +53,7 @@ def _list_matches(uri: str) -> Iterable[str]:
         match
         for pattern in expand_pattern(find_local_path(uri) or "")
         for match in glob.iglob(pattern)
-        if not _is_hidden(os.path.basename(match))
+        if not is_hidden(os.path.basename(match))
     )
 
 
@@ -71,12 +71,7 @@ def _walk(path: str) -> Iterator[FileState]:
         return
     if stat.S_ISDIR(found.st_mode):
         for entry in os.scandir(path):
-            if not _is_hidden(entry.name):
+            if not is_hidden(entry.name):
                 yield from _walk(entry.path)
     else:
         yield FileState(path, found.st_size, found.st_mtime_ns // 1_000_000)
-
-
-def _is_hidden(name: str) -> bool:
-    """Return whether Spark reads no file or folder of this name: it does when it is that of a partition."""
-    return name.startswith((".", "_")) and "=" not in name

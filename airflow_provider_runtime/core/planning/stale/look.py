@@ -21,7 +21,7 @@ from airflow_provider_runtime.core.planning.check.checked import CheckedProject,
 from airflow_provider_runtime.core.planning.check.project import ProjectChecks
 from airflow_provider_runtime.core.planning.check.registered import add_registered_versions
 from airflow_provider_runtime.core.planning.check.used_definitions import find_used_definitions
-from airflow_provider_runtime.core.planning.check.validation import check_needed, explain_missing, list_runnable
+from airflow_provider_runtime.core.planning.check.validation import check_needed, get_project, list_runnable
 from airflow_provider_runtime.core.planning.resolve.resolver_choice import choose_resolver
 from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods
 from airflow_provider_runtime.core.planning.snapshot.compile import resolve_destinations
@@ -100,11 +100,7 @@ class Look:
     def _list_wanted(self, scope: Scope) -> list[Definition[Project]]:
         if scope.project is None:
             return [found for found in list_runnable(self.loaded.catalog) if found.model.status == "active"]
-        definition = self.loaded.catalog.find_project(scope.project)
-        if definition is None:
-            raise_problems(explain_missing(self.loaded.catalog, self.loaded, scope.project))
-        assert definition is not None
-        return [definition]
+        return [get_project(self.loaded, scope.project)]
 
     def _check(self, registry: Registry) -> None:
         """Check the projects, and those that register what they read."""

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from airflow_provider_runtime.core.catalog.loader import LoadResult, load_catalog
-from airflow_provider_runtime.core.errors import PlanError, Problem, get_error_class, raise_problems
+from airflow_provider_runtime.core.errors import PlanError, Problem, raise_problems
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.project import Project
-from airflow_provider_runtime.core.planning.check.validation import explain_missing
+from airflow_provider_runtime.core.planning.check.validation import get_project
 from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods, get_run_period
 from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
 from airflow_provider_runtime.core.planning.stale.files import Fingerprints
@@ -56,10 +56,7 @@ def _load(catalog: Path, scope: Scope) -> LoadResult:
 
 def find_work(loaded: LoadResult, project: str, period: str) -> tuple[Project, Period]:
     """Return a project and its period; PROJECT_00x and PERIOD_001 when there is none."""
-    definition = loaded.catalog.find_project(project)
-    if definition is None:
-        problems = explain_missing(loaded.catalog, loaded, project)
-        raise get_error_class(problems[0].code)(problems)
+    definition = get_project(loaded, project)
     return definition.model, get_run_period(get_project_periods(loaded.catalog, definition), period, definition)
 
 

@@ -10,7 +10,7 @@ from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.errors import RuntimeProviderError
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.model.period import Period
-from airflow_provider_runtime.core.model.resolver import CatalogStrategy
+from airflow_provider_runtime.core.model.resolver import CatalogStrategy, Resolver
 from airflow_provider_runtime.core.planning.resolve.slices import locate_slices
 from airflow_provider_runtime.core.planning.resolve.tables import ResolveContext, resolve_table
 from airflow_provider_runtime.core.planning.resolve.versioned_tables import Reading, pin_locations
@@ -128,7 +128,7 @@ def _is_secret(locations: Sequence[Location]) -> bool:
     return any(location.kind == "table" and location.credential_ref for location in locations)
 
 
-def _asks_elsewhere(resolver: object) -> bool:
+def _asks_elsewhere(resolver: Resolver) -> bool:
     """Return whether only a service or a class knows where the data are; a plan asks neither."""
-    rules = getattr(resolver, "rules", ())
-    return getattr(resolver, "class_", None) is not None or any(isinstance(r.strategy, CatalogStrategy) for r in rules)
+    is_service = any(isinstance(rule.strategy, CatalogStrategy) for rule in resolver.rules)
+    return is_service or resolver.class_ is not None

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from airflow_provider_runtime.core.planning.stale.glob_patterns import expand_pattern
-from spark_jobs.contract.addresses import is_glob, unescape_pattern
+from spark_jobs.contract.addresses import is_glob, is_hidden, unescape_pattern
 from spark_jobs.contract.fingerprints import FileState
 
 _log = logging.getLogger(__name__)
@@ -55,14 +55,10 @@ def _list(system: Any, uri: str) -> list[FileState]:
         top = system._strip_protocol(root)
         for name, entry in system.find(top, detail=True).items():
             below = name.removeprefix(top)
-            if entry["type"] == "file" and not any(map(_is_hidden, below.split("/"))):
+            if entry["type"] == "file" and not any(map(is_hidden, below.split("/"))):
                 address = root.rstrip("/") + below
                 found[address] = FileState(address, int(entry["size"]), _read_millis(entry))
     return list(found.values())
-
-
-def _is_hidden(name: str) -> bool:
-    return name.startswith((".", "_")) and "=" not in name
 
 
 def _read_millis(entry: Mapping[str, Any]) -> int:

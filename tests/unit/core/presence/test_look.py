@@ -35,8 +35,8 @@ def at(uri: object, **more: Any) -> Location:
 
 def test_missing_file_is_reported_with_its_place_and_one_that_may_be_missing_is_not(tmp_path: Path) -> None:
     found = look(at(tmp_path / "a"), at(tmp_path / "b", on_missing="empty"), at(tmp_path))
-    assert [presence.said for presence in found.found] == ["no", "no", "no"]
-    assert [presence.place for presence in found.missed] == [str(tmp_path / "a"), str(tmp_path)]
+    assert [presence.status for presence in found.found] == ["no", "no", "no"]
+    assert [presence.place for presence in found.missing] == [str(tmp_path / "a"), str(tmp_path)]
     (problem, _) = found.make_error("waiting 3 days").problems
     assert problem.code == "DATA_001"
     assert f"no data at {tmp_path / 'a'} after waiting 3 days" in problem.message
@@ -46,11 +46,11 @@ def test_missing_file_is_reported_with_its_place_and_one_that_may_be_missing_is_
 
 def test_store_that_nothing_knows_is_not_waited_for_and_one_that_fails_is() -> None:
     found = look(at("abc://bucket/a"), at("down://bucket/a"))
-    assert [presence.said for presence in found.found] == [
+    assert [presence.status for presence in found.found] == [
         "not known (no file system of Airflow for 'abc:')",
         "no (cannot be asked now: ConnectionError)",
     ]
-    assert [presence.place for presence in found.missed] == ["down://bucket/a"]
+    assert [presence.place for presence in found.missing] == ["down://bucket/a"]
 
 
 @pytest.mark.parametrize(
@@ -81,9 +81,9 @@ def test_table_of_a_database_is_there_with_rows_of_the_period(
 def test_database_without_a_way_to_ask_it_is_not_known() -> None:
     options = {"url": "jdbc:oracle:thin:@db:1521/x"}
     (presence,) = look(Location(kind="jdbc", format="jdbc", table="t", options=options)).found
-    assert presence.said == "not known (only Spark can ask this database)"
+    assert presence.status == "not known (only Spark can ask this database)"
     (presence,) = look(Location(kind="jdbc", format="jdbc", table="t", options=options), reads=None).found
-    assert presence.said == "not known (not asked for a snapshot)"
+    assert presence.status == "not known (not asked for a snapshot)"
 
 
 def test_address_of_a_database_in_python() -> None:
