@@ -55,27 +55,21 @@ class MemoryStore:
         )
 
     def now_millis(self) -> int:
-        """Return the time."""
         return self.clock()
 
     def find_digests(self, keys: Sequence[tuple[str, str, int]]) -> dict[tuple[str, str, int], str]:
-        """Find the digests that definitions were used with, by kind, id and version."""
         return {key: self.digests[key] for key in keys if key in self.digests}
 
     def add_digest(self, kind: str, id: str, version: int, digest: str, run_id: str) -> None:  # noqa: ARG002
-        """Keep the digest of a definition."""
         self.digests[kind, id, version] = digest
 
     def find_run(self, key: str) -> RunRecord | None:
-        """Find a run by digest or run id."""
         return self.runs.get(key) or next((run for run in self.runs.values() if run.run_id == key), None)
 
     def put_run(self, run: RunRecord) -> None:
-        """Keep a run."""
         self.runs[run.snapshot_sha256] = run
 
     def list_runs(self, project: str | None, period: str | None, limit: int | None) -> list[RunRecord]:
-        """List runs, the latest first."""
         found = [
             run
             for run in self.runs.values()
@@ -85,7 +79,6 @@ class MemoryStore:
         return sorted(found, key=lambda run: (run.started_at, run.token), reverse=True)[:limit]
 
     def list_last_runs(self, known: Mapping[str, RunRecord], reports: bool) -> list[RunRecord]:
-        """List the latest and the last published run of each project and period, the latest first."""
         del known
         runs = self.list_runs(None, None, None)
         published = sorted(
@@ -103,94 +96,74 @@ class MemoryStore:
         return last if reports else [replace(run, report=None, error=None) for run in last]
 
     def is_published(self, project_id: str, period: str) -> bool:
-        """Return whether any run has succeeded."""
         return any(
             run.published_at is not None and (run.project_id, run.period) == (project_id, period)
             for run in self.runs.values()
         )
 
     def find_lease(self, project_id: str, period: str) -> LeaseRow | None:
-        """Find a lease, held or not."""
         return self.leases.get((project_id, period))
 
     def list_held_leases(self, calendar: str, period: str) -> list[LeaseRow]:
-        """List the leases of a period that are held."""
         return [
             row for row in self.leases.values() if (row.calendar, row.period, row.state) == (calendar, period, "held")
         ]
 
     def put_lease(self, lease: LeaseRow) -> None:
-        """Keep a lease."""
         self.leases[lease.project_id, lease.period] = lease
 
     def find_period(self, calendar: str, period: str) -> PeriodRecord | None:
-        """Find a period's status."""
         return self.periods.get((calendar, period))
 
     def list_periods(self, calendar: str | None) -> list[PeriodRecord]:
-        """List statuses."""
         found = (row for row in self.periods.values() if calendar in {None, row.calendar})
         return sorted(found, key=lambda row: (row.calendar, row.period))
 
     def put_period(self, record: PeriodRecord, change: PeriodChange) -> None:  # noqa: ARG002
-        """Keep a status; its history is part of the record."""
         self.periods[record.calendar, record.period] = record
 
     def list_publications(self, project: str, period: str | None, limit: int | None) -> list[Publication]:
-        """List publications, the latest first."""
         found = (row for row in self.publications if project in {row.project_id, row.project_name})
         return [row for row in reversed(list(found)) if period in {None, row.period}][:limit]
 
     def add_publication(self, publication: Publication) -> None:
-        """Add a publication."""
         self.publications = (*self.publications, publication)
 
     def list_overrides(self, project_id: str, period: str | None) -> list[Override]:
-        """List overrides in their order."""
         found = (row for row in self.overrides.values() if row.project_id == project_id)
         return sorted((row for row in found if period in {None, row.period}), key=lambda row: (row.at, row.number))
 
     def put_override(self, override: Override) -> None:
-        """Keep an override."""
         key = (override.project_id, override.period, override.check, override.number)
         self.overrides = {**self.overrides, key: override}
 
     def list_approvals(self, run_id: str) -> list[Approval]:
-        """List the decisions on a run."""
         return [row for row in self.approvals if row.run_id == run_id]
 
     def add_approval(self, approval: Approval) -> None:
-        """Add a decision."""
         self.approvals = (*self.approvals, approval)
 
     def list_releases(self, project_id: str, period: str) -> list[Release]:
-        """List the releases of a project and period."""
         return [row for row in self.releases if (row.project_id, row.period) == (project_id, period)]
 
     def add_release(self, release: Release) -> None:
-        """Add a release."""
         self.releases = (*self.releases, release)
 
     def find_dataset(self, reference: str) -> DatasetRow | None:
-        """Find a dataset by id or name."""
         by_name = (row for row in self.datasets.values() if row.name == reference)
         return self.datasets.get(reference) or next(by_name, None)
 
     def list_datasets(self) -> list[DatasetRow]:
-        """List datasets by name."""
         return sorted(self.datasets.values(), key=lambda row: row.name)
 
     def put_dataset(self, row: DatasetRow) -> None:
-        """Keep a dataset."""
         self.datasets[row.dataset_id] = row
 
     def find_current_slice(self, dataset_id: str, period: str) -> SliceRow | None:
-        """Find the slice of a period that the latest version reads."""
         key = (dataset_id, period, None)
         return next((row for row in self.slices if (row.dataset_id, row.period, row.replaced_in) == key), None)
 
     def list_slices(self, dataset_id: str, version: int) -> list[SliceRow]:
-        """List the slices of a version."""
         found = (
             row
             for row in self.slices
@@ -201,11 +174,9 @@ class MemoryStore:
         return sorted(found, key=lambda row: row.period)
 
     def add_slice(self, row: SliceRow) -> None:
-        """Add a slice."""
         self.slices = (*self.slices, row)
 
     def end_slice(self, dataset_id: str, period: str, replaced_in: int) -> None:
-        """Let later versions no longer read the current slice."""
         key = (dataset_id, period, None)
         self.slices = tuple(
             replace(row, replaced_in=replaced_in) if (row.dataset_id, row.period, row.replaced_in) == key else row
@@ -213,15 +184,12 @@ class MemoryStore:
         )
 
     def find_version(self, dataset_id: str, version: int) -> VersionRow | None:
-        """Find a version."""
         return next((row for row in self.versions if (row.dataset_id, row.version) == (dataset_id, version)), None)
 
     def list_versions(self, dataset_id: str) -> list[VersionRow]:
-        """List versions, ascending."""
         return [row for row in self.versions if row.dataset_id == dataset_id]
 
     def find_newer_definition(self, dataset_id: str, project_id: str, project_version: int) -> Mapping[str, Any] | None:
-        """Find the definition that the highest version of a project has registered, if it is above a version."""
         found = [
             (run.project_version, row.version, row.definition)
             for row in self.versions
@@ -232,24 +200,20 @@ class MemoryStore:
         return max(found, key=lambda item: item[:2])[2] if found else None
 
     def add_version(self, row: VersionRow) -> None:
-        """Add a version."""
         if self.find_version(row.dataset_id, row.version) is not None:
             raise AssertionError(f"version {row.version} is there already")
         self.versions = (*self.versions, row)
 
     def find_registration(self, snapshot_sha256: str, output_seq: int, uri: str) -> Registration | None:
-        """Find the registration of a slice."""
         key = (snapshot_sha256, output_seq, uri)
         return next(
             (item for digest, _, item in self.registrations if (digest, item.output_seq, item.uri) == key), None
         )
 
     def list_registrations(self, snapshot_sha256: str, token: int) -> list[Registration]:
-        """List what an attempt registered."""
         return [item for digest, number, item in self.registrations if (digest, number) == (snapshot_sha256, token)]
 
     def add_registration(self, snapshot_sha256: str, token: int, registration: Registration) -> None:
-        """Remember an answer."""
         self.registrations = (*self.registrations, (snapshot_sha256, token, registration))
 
 

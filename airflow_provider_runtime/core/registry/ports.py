@@ -81,7 +81,7 @@ class RunRecord:
     base_publication: int | None = None
     """Number of the period's last publication when it was staged: 0 for none."""
     basis: Mapping[str, Any] | None = None
-    """What decides its rows beside definitions and data; of a run of an older package None."""
+    """What decides its rows beside definitions and data; None for a run of an older package."""
     sources: Sequence[Mapping[str, Any]] = ()
     """What its publication has read: each table with dataset, version and fingerprint."""
     check_counts: Mapping[str, int] = field(default_factory=dict)

@@ -62,7 +62,7 @@ class SqlRegistry(TransactionalRegistry):
         self._engine = _make_engine(url, patience_seconds)
         self._process = os.getpid()
         # Whoever does not close a registry does not leave its connection open either.
-        weakref.finalize(self, _let_go, self._engine, self._process)
+        weakref.finalize(self, _dispose, self._engine, self._process)
 
     def migrate(self) -> None:
         """Bring the schema up to date; cheap when it is."""
@@ -129,7 +129,7 @@ class SqlRegistry(TransactionalRegistry):
 
     def _refuse(self, error: SQLAlchemyError) -> NoReturn:
         origin = error.orig if isinstance(error, DBAPIError) else error
-        # Secrets first: with other blanks they are not recognised any more.
+        # Secrets first: they are not recognised once blanks have changed.
         reason = " ".join(_remove_secrets(str(origin), self._url).split()) or type(origin).__name__
         raise InfrastructureError(
             Problem(
@@ -187,7 +187,7 @@ def _make_engine(url: URL, patience_seconds: float) -> Engine:
     return engine
 
 
-def _let_go(engine: Engine, process: int) -> None:
+def _dispose(engine: Engine, process: int) -> None:
     engine.dispose(close=process == os.getpid())
 
 

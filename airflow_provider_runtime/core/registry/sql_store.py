@@ -54,11 +54,9 @@ class SqlStore:
         self._connection = connection
 
     def now_millis(self) -> int:
-        """Return the database's time, which all processes share."""
         return int(self._connection.execute(text(CLOCKS[self._connection.dialect.name])).scalar_one())
 
     def find_digests(self, keys: Sequence[tuple[str, str, int]]) -> dict[tuple[str, str, int], str]:
-        """Find the digests that definitions were used with, by kind, id and version."""
         columns = tables.definitions.c
         name, found = tuple_(columns.kind, columns.id, columns.version), {}
         for first in range(0, len(keys), MOST_PARAMETERS // 3):
@@ -68,23 +66,19 @@ class SqlStore:
         return found
 
     def add_digest(self, kind: str, id: str, version: int, digest: str, run_id: str) -> None:
-        """Keep the digest of a definition."""
         self._put(tables.definitions, kind=kind, id=id, version=version, digest=digest, first_run_id=run_id)
 
     def find_run(self, key: str) -> RunRecord | None:
-        """Find a run by digest or run id."""
         row = self._find(tables.runs, snapshot_sha256=key) or self._find(tables.runs, run_id=key)
         return None if row is None else _make_run(row)
 
     def put_run(self, run: RunRecord) -> None:
-        """Keep a run."""
         values = {column.name: getattr(run, column.name) for column in tables.runs.columns}
         values |= {name: _to_millis(values[name]) for name in RUN_TIMES}
         values |= {name: _dump(values[name]) for name in RUN_DOCUMENTS}
         self._put(tables.runs, **values)
 
     def list_runs(self, project: str | None, period: str | None, limit: int | None) -> list[RunRecord]:
-        """List runs, the latest first."""
         columns = tables.runs.c
         query = select(tables.runs).order_by(columns.started_at.desc(), columns.token.desc()).limit(limit)
         if project is not None:
@@ -94,7 +88,6 @@ class SqlStore:
         return [_make_run(row) for row in self._connection.execute(query).mappings()]
 
     def list_last_runs(self, known: Mapping[str, RunRecord], reports: bool) -> list[RunRecord]:
-        """List the latest and the last published run of each project and period, the latest first."""
         columns = tables.runs.c
         order = (columns.started_at.desc(), columns.token.desc())
         groups = select(columns.project_id, columns.period).distinct().subquery()
@@ -121,34 +114,27 @@ class SqlStore:
         return found
 
     def is_published(self, project_id: str, period: str) -> bool:
-        """Return whether any run has succeeded."""
         columns = tables.runs.c
         published = and_(columns.project_id == project_id, columns.period == period, columns.published_at.is_not(None))
         return self._connection.execute(select(columns.run_id).where(published).limit(1)).first() is not None
 
     def find_lease(self, project_id: str, period: str) -> LeaseRow | None:
-        """Find a lease, held or not."""
         row = self._find(tables.leases, project_id=project_id, period=period)
         return None if row is None else LeaseRow(**row)
 
     def list_held_leases(self, calendar: str, period: str) -> list[LeaseRow]:
-        """List the leases of a period that are held."""
         return [LeaseRow(**row) for row in self._list(tables.leases, calendar=calendar, period=period, state="held")]
 
     def put_lease(self, lease: LeaseRow) -> None:
-        """Keep a lease."""
         self._put(tables.leases, **{column.name: getattr(lease, column.name) for column in tables.leases.columns})
 
     def find_period(self, calendar: str, period: str) -> PeriodRecord | None:
-        """Find a period's status with its history."""
         return next(iter(self._list_periods(calendar=calendar, period=period)), None)
 
     def list_periods(self, calendar: str | None) -> list[PeriodRecord]:
-        """List statuses."""
         return self._list_periods(**({} if calendar is None else {"calendar": calendar}))
 
     def put_period(self, record: PeriodRecord, change: PeriodChange) -> None:
-        """Keep a status, and the change that led to it."""
         key = {"calendar": record.calendar, "period": record.period}
         self._put(tables.periods, **key, status=record.status)
         self._put(
@@ -163,7 +149,6 @@ class SqlStore:
         )
 
     def list_publications(self, project: str, period: str | None, limit: int | None) -> list[Publication]:
-        """List publications, the latest first."""
         columns = tables.publications.c
         order = (columns.published_at.desc(), columns.number.desc())
         query = select(tables.publications).order_by(*order).limit(limit)
@@ -173,63 +158,51 @@ class SqlStore:
         return [_make_publication(row) for row in self._connection.execute(query).mappings()]
 
     def add_publication(self, publication: Publication) -> None:
-        """Add a publication."""
         values = {column.name: getattr(publication, column.name) for column in tables.publications.columns}
         values |= {"published_at": _to_millis(publication.published_at), "report": _dump(publication.report)}
         self._connection.execute(tables.publications.insert().values(**values))
 
     def list_overrides(self, project_id: str, period: str | None) -> list[Override]:
-        """List overrides in their order."""
         found = self._list(tables.overrides, project_id=project_id, **({} if period is None else {"period": period}))
         rows = [Override(**_read_times(row, "at", "withdrawn_at")) for row in found]
         return sorted(rows, key=lambda row: (row.at, row.number))
 
     def put_override(self, override: Override) -> None:
-        """Keep an override."""
         values = {column.name: getattr(override, column.name) for column in tables.overrides.columns}
         times = {"at": _to_millis(override.at), "withdrawn_at": _to_millis(override.withdrawn_at)}
         self._put(tables.overrides, **values | times)
 
     def list_approvals(self, run_id: str) -> list[Approval]:
-        """List the decisions on a run."""
         found = (Approval(**_read_times(row, "at")) for row in self._list(tables.approvals, run_id=run_id))
         return sorted(found, key=lambda row: row.at or to_datetime(0))
 
     def add_approval(self, approval: Approval) -> None:
-        """Add a decision."""
         values = {column.name: getattr(approval, column.name) for column in tables.approvals.columns}
         self._put(tables.approvals, **values | {"at": _to_millis(approval.at)})
 
     def list_releases(self, project_id: str, period: str) -> list[Release]:
-        """List the releases of a project and period."""
         found = self._list(tables.releases, project_id=project_id, period=period)
         return sorted((Release(**_read_times(row, "at")) for row in found), key=lambda row: row.number)
 
     def add_release(self, release: Release) -> None:
-        """Add a release."""
         values = {column.name: getattr(release, column.name) for column in tables.releases.columns}
         self._connection.execute(tables.releases.insert().values(**values | {"at": _to_millis(release.at)}))
 
     def find_dataset(self, reference: str) -> DatasetRow | None:
-        """Find a dataset by id or name."""
         row = self._find(tables.datasets, dataset_id=reference) or self._find(tables.datasets, name=reference)
         return None if row is None else DatasetRow(**row)
 
     def list_datasets(self) -> list[DatasetRow]:
-        """List datasets by name."""
         return sorted((DatasetRow(**row) for row in self._list(tables.datasets)), key=lambda row: row.name)
 
     def put_dataset(self, row: DatasetRow) -> None:
-        """Keep a dataset."""
         self._put(tables.datasets, dataset_id=row.dataset_id, name=row.name, latest_version=row.latest_version)
 
     def find_current_slice(self, dataset_id: str, period: str) -> SliceRow | None:
-        """Find the slice of a period that the latest version reads."""
         row = self._find(tables.slices, dataset_id=dataset_id, period=period, replaced_in=None)
         return None if row is None else _make_slice(row)
 
     def list_slices(self, dataset_id: str, version: int) -> list[SliceRow]:
-        """List the slices of a version."""
         columns = tables.slices.c
         query = select(tables.slices).where(
             columns.dataset_id == dataset_id,
@@ -241,28 +214,23 @@ class SqlStore:
         return sorted(found, key=lambda row: row.period)
 
     def add_slice(self, row: SliceRow) -> None:
-        """Add a slice."""
         values = {column.name: getattr(row, column.name) for column in tables.slices.columns}
         self._connection.execute(tables.slices.insert().values(**values | {"definition": _dump(row.definition)}))
 
     def end_slice(self, dataset_id: str, period: str, replaced_in: int) -> None:
-        """Let later versions no longer read the current slice."""
         columns = tables.slices.c
         current = and_(columns.dataset_id == dataset_id, columns.period == period, columns.replaced_in.is_(None))
         self._connection.execute(update(tables.slices).where(current).values(replaced_in=replaced_in))
 
     def find_version(self, dataset_id: str, version: int) -> VersionRow | None:
-        """Find a version."""
         row = self._find(tables.versions, dataset_id=dataset_id, version=version)
         return None if row is None else _make_version(row)
 
     def list_versions(self, dataset_id: str) -> list[VersionRow]:
-        """List versions, ascending."""
         found = [_make_version(row) for row in self._list(tables.versions, dataset_id=dataset_id)]
         return sorted(found, key=lambda row: row.version)
 
     def find_newer_definition(self, dataset_id: str, project_id: str, project_version: int) -> Mapping[str, Any] | None:
-        """Find the definition that the highest version of a project has registered, if it is above a version."""
         runs, versions = tables.runs.c, tables.versions.c
         query = (
             select(versions.definition)
@@ -276,22 +244,18 @@ class SqlStore:
         return None if found is None else json.loads(found)
 
     def add_version(self, row: VersionRow) -> None:
-        """Add a version."""
         values = {column.name: getattr(row, column.name) for column in tables.versions.columns}
         self._connection.execute(tables.versions.insert().values(**values | {"definition": _dump(row.definition)}))
 
     def find_registration(self, snapshot_sha256: str, output_seq: int, uri: str) -> Registration | None:
-        """Find the registration of a slice."""
         row = self._find(tables.registrations, snapshot_sha256=snapshot_sha256, output_seq=output_seq, uri=uri)
         return None if row is None else _make_registration(row)
 
     def list_registrations(self, snapshot_sha256: str, token: int) -> list[Registration]:
-        """List what an attempt registered."""
         found = self._list(tables.registrations, snapshot_sha256=snapshot_sha256, token=token)
         return sorted((_make_registration(row) for row in found), key=lambda item: item.output_seq)
 
     def add_registration(self, snapshot_sha256: str, token: int, registration: Registration) -> None:
-        """Remember an answer."""
         values = {name: getattr(registration, name) for name in Registration.__slots__}
         self._put(tables.registrations, snapshot_sha256=snapshot_sha256, token=token, **values)
 

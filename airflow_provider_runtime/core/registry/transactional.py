@@ -45,114 +45,91 @@ class TransactionalRegistry:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close nothing: a registry with connections closes them."""
 
     def read_together(self, work: Callable[[Registry], T]) -> T:
-        """Return what work that only reads finds, in one transaction."""
         return self._read(lambda store: work(_Reading(store)))
 
     def check_definitions(self, definitions: Sequence[UsedDefinition]) -> list[Problem]:
-        """Return a CATALOG_005 for each definition that was used before with other content."""
         return self._read(lambda store: attempts.check_definitions(store, definitions))
 
     def find_changed(self, definitions: Sequence[UsedDefinition]) -> list[UsedDefinition]:
-        """Return the definitions that were used before with other content."""
         return self._read(lambda store: attempts.find_changed(store, definitions))
 
     def begin_attempt(
         self, start: RunStart, *, holder: str, lease_seconds: float = LEASE_SECONDS, resume_token: int | None = None
     ) -> Attempt:
-        """Take the lease of the run's project and period."""
         outcome = self._write(lambda store: attempts.begin(store, start, holder, lease_seconds, resume_token))
         if isinstance(outcome, RuntimeProviderError):
             raise outcome
         return outcome
 
     def heartbeat(self, attempt: Attempt) -> None:
-        """Lengthen the lease."""
         self._write(lambda store: attempts.heartbeat(store, attempt))
 
     def finish_attempt(
         self, attempt: Attempt, slices: Sequence[SliceWrite], report: Mapping[str, Any]
     ) -> tuple[Registration, ...]:
-        """Register the slices, record success and give the lease back."""
         return self._write(lambda store: attempts.finish(store, attempt, slices, report))
 
     def fail_attempt(self, attempt: Attempt, error: Mapping[str, Any], report: Mapping[str, Any] | None = None) -> bool:
-        """Record the failure and give the lease back."""
         return self._write(lambda store: attempts.fail(store, attempt, error, report))
 
     def stage_attempt(
         self, attempt: Attempt, report: Mapping[str, Any], *, keep_seconds: float = KEEP_SECONDS
     ) -> RunRecord:
-        """Record that everything is staged and give the lease back."""
         return self._write(lambda store: attempts.stage(store, attempt, report, keep_seconds))
 
     def begin_publication(self, start: RunStart, *, holder: str, lease_seconds: float = LEASE_SECONDS) -> Attempt:
-        """Take the lease again for a staged run, with the token that staged it."""
         outcome = self._write(lambda store: decisions.begin_publication(store, start, holder, lease_seconds))
         if isinstance(outcome, RuntimeProviderError):
             raise outcome
         return outcome
 
     def discard_staged(self, key: str, *, who: str, reason: str) -> RunRecord:
-        """Discard what a run has staged."""
         return self._write(lambda store: decisions.discard_staged(store, key, who, reason))
 
     def release(self, project: str, period: str, *, who: str, reason: str) -> Release:
-        """Give the next attempt a token larger than all that are known."""
         return self._write(lambda store: decisions.release(store, project, period, who, reason))
 
     def list_publications(
         self, project: str, period: str | None = None, *, limit: int | None = None
     ) -> list[Publication]:
-        """List publications of a project (id or name), the latest first."""
         return self._read(lambda store: store.list_publications(project, period, limit))
 
     def add_override(self, project_id: str, period: str, check: str, *, who: str, reason: str) -> Override:
-        """Let a failing check pass for runs of the period that are resolved from now on."""
         return self._write(lambda store: decisions.add_override(store, project_id, period, check, who, reason))
 
     def withdraw_override(
         self, project_id: str, period: str, check: str, *, who: str, reason: str = ""
     ) -> Override | None:
-        """End the override of a check; None when there is none."""
         return self._write(lambda store: decisions.withdraw_override(store, project_id, period, check, who, reason))
 
     def list_overrides(self, project_id: str, period: str | None = None) -> list[Override]:
-        """List overrides in the order in which they were given, withdrawn ones too."""
         return self._read(lambda store: store.list_overrides(project_id, period))
 
     def add_approval(self, approval: Approval) -> Approval:
-        """Record a decision on a staged run, with the registry's time unless it has one."""
         return self._write(lambda store: decisions.add_approval(store, approval))
 
     def list_approvals(self, run_id: str) -> list[Approval]:
-        """List the decisions on a run in their order."""
         return self._read(lambda store: store.list_approvals(run_id))
 
     def find_run(self, key: str) -> RunRecord | None:
-        """Find a run by its snapshot's digest or its run id."""
         return self._read(lambda store: store.find_run(key))
 
     def list_runs(
         self, *, project: str | None = None, period: str | None = None, limit: int | None = None
     ) -> list[RunRecord]:
-        """List runs, the latest first."""
         return self._read(lambda store: store.list_runs(project, period, limit))
 
     def list_last_runs(self, known: Iterable[RunRecord] = (), *, reports: bool = True) -> list[RunRecord]:
-        """List the latest run of each project and period, and the one that published last, the latest first."""
         found = {run.snapshot_sha256: run for run in known}
         return self._read(lambda store: store.list_last_runs(found, reports))
 
     def is_published(self, project_id: str, period: str) -> bool:
-        """Return whether a run of the project has succeeded for the period."""
         return self._read(lambda store: store.is_published(project_id, period))
 
     def is_at_work(self, run: RunRecord) -> bool:
-        """Return whether the process of a run that began holds its lease."""
-
         def look(store: Store) -> bool:
             lease = store.find_lease(run.project_id, run.period)
             return lease is not None and lease.token == run.token and is_alive(lease, store.now_millis())
@@ -160,29 +137,23 @@ class TransactionalRegistry:
         return run.status == "running" and self._read(look)
 
     def get_period(self, calendar: str, period: str) -> PeriodRecord:
-        """Return the status of a period; open when nobody has set it."""
         return self._read(lambda store: store.find_period(calendar, period)) or PeriodRecord(calendar, period, "open")
 
     def list_periods(self, calendar: str | None = None) -> list[PeriodRecord]:
-        """List the periods whose status was ever set."""
         return self._read(lambda store: store.list_periods(calendar))
 
     def set_period_status(
         self, calendar: str, period: str, status: PeriodStatus, *, who: str, reason: str
     ) -> PeriodUpdate:
-        """Change a period's status; locking revokes the attempts that are under way."""
         return self._write(lambda store: _set_period_status(store, calendar, period, status, who, reason))
 
     def list_datasets(self) -> list[DatasetSummary]:
-        """List the registered datasets by name."""
         return self._read(slices.list_datasets)
 
     def list_versions(self, reference: str) -> list[DatasetVersion]:
-        """List a dataset's versions, without their slices."""
         return self._read(lambda store: slices.list_versions(store, reference))
 
     def find_version(self, reference: str, version: int | None = None) -> DatasetVersion | None:
-        """Find a version of a dataset with its slices."""
         return self._read(lambda store: slices.find_version(store, reference, version))
 
 
