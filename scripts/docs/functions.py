@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
-from airflow_provider_runtime.core.expr import check_expression
+from airflow_provider_runtime.core.expr.checker import check_expression
 from airflow_provider_runtime.core.expr.evaluator import evaluate
 from airflow_provider_runtime.core.expr.functions import FUNCTION_GROUPS, Function
 from airflow_provider_runtime.core.expr.run_constants import RunConstants

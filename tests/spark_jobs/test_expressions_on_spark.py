@@ -9,8 +9,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions
 
 from airflow_provider_runtime.core.errors import DataError
-from airflow_provider_runtime.core.expr import Relation, Scope, ScopeColumn, check_expression, compile_sql, evaluate
+from airflow_provider_runtime.core.expr.checker import check_expression
+from airflow_provider_runtime.core.expr.evaluator import evaluate
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
+from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
+from airflow_provider_runtime.core.expr.spark_sql import compile_sql
 from airflow_provider_runtime.core.model.schema import BOOLEAN, DATE, INTEGER, STRING, make_decimal
 from spark_jobs.contract.compiled_sql import find_foreign_part
 

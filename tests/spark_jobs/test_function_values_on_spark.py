@@ -7,9 +7,12 @@ import pytest
 from pyspark.errors import PySparkException
 
 from airflow_provider_runtime.core.errors import DataError
-from airflow_provider_runtime.core.expr import Relation, Scope, ScopeColumn, check_expression, compile_sql, evaluate
+from airflow_provider_runtime.core.expr.checker import check_expression
+from airflow_provider_runtime.core.expr.evaluator import evaluate
 from airflow_provider_runtime.core.expr.functions import FUNCTIONS
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
+from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
+from airflow_provider_runtime.core.expr.spark_sql import compile_sql
 from airflow_provider_runtime.core.model.schema import BOOLEAN, DATE, INTEGER, STRING, TIMESTAMP, make_decimal
 
 pytestmark = pytest.mark.spark

@@ -8,8 +8,9 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 
 import pytest
 
-from airflow_provider_runtime.core.expr import Relation, Scope, ScopeColumn, check_expression
+from airflow_provider_runtime.core.expr.checker import check_expression
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
+from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
 from airflow_provider_runtime.core.expr.spark_sql import compile_assignment
 from airflow_provider_runtime.core.model.schema import INTEGER, STRING, make_decimal
 from spark_jobs.contract.sql import TOUCHED_COLUMN

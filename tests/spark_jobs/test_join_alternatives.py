@@ -11,9 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession, functions
 
-from airflow_provider_runtime.core.expr import Relation, Scope, ScopeColumn, check_expression, compile_sql
+from airflow_provider_runtime.core.expr.checker import check_expression
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
-from airflow_provider_runtime.core.expr.spark_sql import compile_alternatives
+from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
+from airflow_provider_runtime.core.expr.spark_sql import compile_alternatives, compile_sql
 from airflow_provider_runtime.core.model.schema import INTEGER
 from spark_jobs.contract.operations import Join
 from spark_jobs.contract.sql import WORKING

@@ -8,7 +8,7 @@ from typing import Any
 
 from airflow_provider_runtime.core.errors import DefinitionError, Place, Problem
 from airflow_provider_runtime.core.expr.checker import Checked, check_expression
-from airflow_provider_runtime.core.expr.recursion import walks_deep
+from airflow_provider_runtime.core.expr.recursion import recurses_deeply
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
 from airflow_provider_runtime.core.expr.spark_sql import SqlWriter
@@ -66,7 +66,7 @@ def _compile_conditions(snapshot: Snapshot, text: str, output: int | None) -> tu
     return _write_conditions(result.expression, _find_constants(snapshot))
 
 
-@walks_deep
+@recurses_deeply
 def _write_conditions(checked: Checked, run: RunConstants) -> tuple[Condition, ...]:
     return tuple(
         Condition(SqlWriter(run, None).write(node, OR), frozenset(column for _, column in find_columns(node)))
@@ -93,7 +93,7 @@ def _list_terms(snapshot: Snapshot) -> dict[int, tuple[Term, ...]]:
     return terms
 
 
-@walks_deep
+@recurses_deeply
 def _write_terms(text: str, scope: Scope, run: RunConstants) -> list[str]:
     checked = check_expression(text, scope, aggregate=True).expression
     if checked is None:

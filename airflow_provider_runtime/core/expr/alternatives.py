@@ -11,8 +11,8 @@ from dataclasses import replace
 from itertools import combinations
 
 from airflow_provider_runtime.core.expr.checker import Checked
-from airflow_provider_runtime.core.expr.failing import node_may_fail
-from airflow_provider_runtime.core.expr.recursion import walks_deep
+from airflow_provider_runtime.core.expr.operators import node_may_fail
+from airflow_provider_runtime.core.expr.recursion import recurses_deeply
 from airflow_provider_runtime.core.expr.typed import Typed, find_columns, split_conjunction
 from airflow_provider_runtime.core.model.schema import BOOLEAN
 
@@ -22,7 +22,7 @@ _NULL = Typed("literal", BOOLEAN, True)
 _CONDITIONALS = frozenset({"IF", "case", "COALESCE", "in", "not"})
 
 
-@walks_deep
+@recurses_deeply
 def find_alternatives(checked: Checked, alias: str) -> list[Typed]:
     """Return the alternatives of a condition; none when it has an equality for all cases, or cannot be split."""
     if find_equalities(checked.node, alias):

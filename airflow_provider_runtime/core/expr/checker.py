@@ -18,7 +18,7 @@ from airflow_provider_runtime.core.expr.functions.entry import MANY
 from airflow_provider_runtime.core.expr.like import read_pattern
 from airflow_provider_runtime.core.expr.parser import parse
 from airflow_provider_runtime.core.expr.problems import ExpressionProblem, ExpressionSyntaxError
-from airflow_provider_runtime.core.expr.recursion import walks_deep
+from airflow_provider_runtime.core.expr.recursion import recurses_deeply
 from airflow_provider_runtime.core.expr.scope import Relation, Scope
 from airflow_provider_runtime.core.expr.typed import GroupWindow, Typed, put_window
 from airflow_provider_runtime.core.model.schema import (
@@ -64,13 +64,13 @@ class CheckResult:
     problems: tuple[ExpressionProblem, ...] = ()
 
 
-@walks_deep
+@recurses_deeply
 def check_tree(tree: nodes.Node, scope: Scope, *, aggregate: bool = False, expect_boolean: bool = False) -> CheckResult:
     """Check a tree that was built, not parsed: its names may be words that a text cannot hold."""
     return Checker(scope, aggregate).check(tree, expect_boolean)
 
 
-@walks_deep
+@recurses_deeply
 def check_expression(text: str, scope: Scope, *, aggregate: bool = False, expect_boolean: bool = False) -> CheckResult:
     """Check a text against a scope and report everything that is wrong."""
     try:

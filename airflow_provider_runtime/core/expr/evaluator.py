@@ -13,7 +13,7 @@ from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.exact import EXACT
 from airflow_provider_runtime.core.expr.functions import FUNCTIONS, Function
 from airflow_provider_runtime.core.expr.like import matches
-from airflow_provider_runtime.core.expr.recursion import walks_deep
+from airflow_provider_runtime.core.expr.recursion import recurses_deeply
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.expr.typed import Typed, find_columns, split_conjunction
 from airflow_provider_runtime.core.model.schema import DataType
@@ -58,13 +58,13 @@ class _Evaluator:
             raise DataError(Problem("DATA_003", f"{function.name}: {error}")) from None
 
 
-@walks_deep
+@recurses_deeply
 def evaluate(checked: Checked, row: Row, *, run: RunConstants | None) -> Value:
-    """Return the value of an expression for a row; raise DataError where Spark would fail, or for want of a run."""
+    """Return the value of an expression for a row; raise DataError where Spark would fail, or where a run is needed."""
     return _Evaluator(row, run).value(checked.node)
 
 
-@walks_deep
+@recurses_deeply
 def decide(checked: Checked, row: Row, *, run: RunConstants | None) -> bool | None:
     """Return whether a condition holds for a row of which these columns are known; None if that depends on others."""
     evaluator = _Evaluator(row, run)

@@ -1,4 +1,4 @@
-"""MIN and MAX in Spark: what makes them NULL, and MAX as the least of values turned around."""
+"""MIN and MAX in Spark: what makes them NULL, and MAX as the least of values in reverse order."""
 
 from __future__ import annotations
 
@@ -20,36 +20,26 @@ from airflow_provider_runtime.core.expr.typed import Typed
 if TYPE_CHECKING:
     from airflow_provider_runtime.core.expr.spark_sql import SqlWriter
 
-_HEX, _TURNED_HEX = "'0123456789ABCDEF'", "'FEDCBA9876543210'"
+_HEX, _REVERSED_HEX = "'0123456789ABCDEF'", "'FEDCBA9876543210'"
 _HEX_AND_END = "'0123456789ABCDEFZ'"
 """translate leaves out a character that has no counterpart."""
-# level of the result, level needed of a value, a value turned, the least turned back
-TURNED: dict[str, tuple[int, int, str, str]] = {
+# level of the result, level needed of a value, a value as its order is reversed, and back
+REVERSED: dict[str, tuple[int, int, str, str]] = {
     "integer": (UNARY, PRIMARY, "~{}", "~{}"),
     "boolean": (NOT, COMPARE, "NOT {}", "NOT {}"),
     "date": (PRIMARY, OR, "~unix_date({})", "date_from_unix_date(~{})"),
     "timestamp": (PRIMARY, OR, "~unix_micros({})", "timestamp_micros(~{})"),
     # A text ends in Z so that it comes after those that begin with it.
     "string": (
-        PRIMARY, OR, f"concat(translate(hex({{}}), {_HEX}, {_TURNED_HEX}), 'Z')",
-        f"CAST(unhex(translate({{}}, {_HEX_AND_END}, {_TURNED_HEX})) AS STRING)",
+        PRIMARY, OR, f"concat(translate(hex({{}}), {_HEX}, {_REVERSED_HEX}), 'Z')",
+        f"CAST(unhex(translate({{}}, {_HEX_AND_END}, {_REVERSED_HEX})) AS STRING)",
     ),
 }  # fmt: skip
-"""How the order of each kind of value is turned around, so that the greatest is the least."""
+"""How the order of each kind of value is reversed, so that the greatest is the least."""
 
 
-def write_least(writer: SqlWriter, node: Typed) -> Sql:
-    """Write MIN: NULL when one is NULL."""
-    return _write_extreme(writer, node, "least")
-
-
-def write_greatest(writer: SqlWriter, node: Typed) -> Sql:
-    """Write MAX: NULL when one is NULL."""
-    return _write_extreme(writer, node, "greatest")
-
-
-def _write_extreme(writer: SqlWriter, node: Typed, function: str) -> Sql:
-    """Return the function, guarded against NULL, without writing a long operand twice."""
+def write_extreme(writer: SqlWriter, node: Typed, function: str) -> Sql:
+    """Write MIN or MAX: NULL when one is NULL, without writing a long operand twice."""
     columns = writer.find_null_columns(node)
     if columns is None:
         return _write_extreme_of_any(writer, node, function)
@@ -69,11 +59,11 @@ def _write_extreme_of_any(writer: SqlWriter, node: Typed, function: str) -> Sql:
     if function == "least":
         return PRIMARY, _write_least_struct([writer.write(operand, OR) for operand in operands])
     if node.type.kind == "decimal":
-        turned = [negate(writer.write(operand, UNARY), node.type) for operand in operands]
-        return UNARY, negate(_write_least_struct(turned), node.type)
-    level, needed, turn, turn_back = TURNED[node.type.kind]
-    turned = [turn.format(writer.write(operand, needed)) for operand in operands]
-    return level, turn_back.format(_write_least_struct(turned))
+        negated = [negate(writer.write(operand, UNARY), node.type) for operand in operands]
+        return UNARY, negate(_write_least_struct(negated), node.type)
+    level, needed, reverse, restore = REVERSED[node.type.kind]
+    reversed_values = [reverse.format(writer.write(operand, needed)) for operand in operands]
+    return level, restore.format(_write_least_struct(reversed_values))
 
 
 def _write_least_struct(values: list[str]) -> str:

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from airflow_provider_runtime.core.expr import nodes
 from airflow_provider_runtime.core.expr.keywords import BETWEEN_VALUES
-from airflow_provider_runtime.core.expr.recursion import walks_deep
+from airflow_provider_runtime.core.expr.recursion import recurses_deeply
 
 OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY, PRIMARY = range(8)
 _AMBIGUOUS = frozenset({"CASE", "WHEN"})
@@ -15,7 +15,7 @@ _AMBIGUOUS = frozenset({"CASE", "WHEN"})
 _LEVELS = {"OR": OR, "AND": AND, "+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT}
 
 
-@walks_deep
+@recurses_deeply
 def format_expression(node: nodes.Node) -> str:
     """Return the text of a tree; parsing it gives an equal tree."""
     return _format(node, OR)

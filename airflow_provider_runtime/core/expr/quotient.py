@@ -202,7 +202,7 @@ def absolute(sql: str, data_type: DataType) -> str:
 
 
 def negate(sql: str, data_type: DataType) -> str:
-    """Return a decimal with its sign turned; `sql` must be as tight as a product's operand."""
+    """Return a decimal negated; `sql` must be as tight as a product's operand."""
     if data_type.precision <= NEGATABLE_DIGITS:
         return f"-({sql})" if sql.startswith("-") else f"-{sql}"
     return f"CAST({sql} * -1BD AS {data_type.ddl.upper()})"

@@ -1,4 +1,4 @@
-"""Room for walks over deep trees, given back afterwards."""
+"""A higher recursion limit for functions that walk over deep trees, put back afterwards."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-class _Room:
+class _RecursionLimit:
     """The recursion limit is one for the whole process: the first walk raises it, the last one puts it back."""
 
     def __init__(self) -> None:
@@ -38,18 +38,18 @@ class _Room:
                 sys.setrecursionlimit(self.before)
 
 
-_ROOM = _Room()
+_LIMIT = _RecursionLimit()
 
 
-def walks_deep(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+def recurses_deeply(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Give a function that walks over trees the frames it may need, while it runs."""
 
     @wraps(function)
     def walk(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        _ROOM.enter()
+        _LIMIT.enter()
         try:
             return function(*args, **kwargs)
         finally:
-            _ROOM.leave()
+            _LIMIT.leave()
 
     return walk

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.functions import AGGREGATES
-from airflow_provider_runtime.core.expr.recursion import walks_deep
+from airflow_provider_runtime.core.expr.recursion import recurses_deeply
 from airflow_provider_runtime.core.expr.typed import Typed
 from airflow_provider_runtime.core.model.schema import BOOLEAN, INTEGER
 
 
-@walks_deep
+@recurses_deeply
 def restrict(value: Checked, where: Checked) -> Checked:
     """Return an aggregate expression over the rows for which a condition is TRUE."""
     return replace(value, node=_restrict(value.node, where.node), columns=value.columns | where.columns)

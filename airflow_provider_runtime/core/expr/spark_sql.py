@@ -14,8 +14,9 @@ from airflow_provider_runtime.core.expr.alternatives import find_alternatives, f
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.conversions import literal_type
 from airflow_provider_runtime.core.expr.functions import FUNCTIONS, Function
+from airflow_provider_runtime.core.expr.operators import get_null_rule
 from airflow_provider_runtime.core.expr.quotient import divide_sql, has_one_step, negate
-from airflow_provider_runtime.core.expr.recursion import walks_deep
+from airflow_provider_runtime.core.expr.recursion import recurses_deeply
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.expr.sql_text import (
     AND,
@@ -31,24 +32,21 @@ from airflow_provider_runtime.core.expr.sql_text import (
     spell_constant,
 )
 from airflow_provider_runtime.core.expr.typed import Typed
-from airflow_provider_runtime.core.model.schema import DataType, make_decimal
+from airflow_provider_runtime.core.model.schema import INTEGER_DIGITS, DataType, make_decimal
 from spark_jobs.contract.operations import GroupColumn
 from spark_jobs.contract.sql import name_alias, quote_name, quote_text, write_column, write_mark
 
 Defaults = Mapping[tuple[str | None, str], Typed]
 """By alias and column: the constant that a column of an alias without a match is."""
 LONGEST_FLAT = 64
-INTEGER_DIGITS = 19
 OPERATOR_WORDS = frozenset({
     "abs", "array", "cast", "concat", "decimal", "if", "named_struct", "nullif", "replace", "transform", "try_divide",
     "and", "between", "case", "div", "else", "in", "is", "like", "not", "null", "or", "then", "when",
 })  # fmt: skip
 """Words before an opening bracket in what operators are written as; those of functions are in their table."""
-_STRICT = frozenset({"cast", "negate", "add", "multiply", "compare", "not", "like"})
-"""Operators that are NULL exactly when one of their operands is."""
 
 
-@walks_deep
+@recurses_deeply
 def compile_sql(
     checked: Checked,
     *,
@@ -71,7 +69,7 @@ def compile_sql(
     return writer.write(node, OR)
 
 
-@walks_deep
+@recurses_deeply
 def compile_assignment(
     checked: Checked, *, run: RunConstants, target: DataType, mark: str, prefix: str, defaults: Defaults | None = None
 ) -> tuple[str, list[list[GroupColumn]]]:
@@ -82,7 +80,7 @@ def compile_assignment(
     return writer.write(node, OR), writer.steps
 
 
-@walks_deep
+@recurses_deeply
 def compile_equalities(
     checked: Checked, alias: str, *, run: RunConstants, defaults: Defaults | None = None
 ) -> list[tuple[str, str]]:
@@ -91,7 +89,7 @@ def compile_equalities(
     return [(writer.write(row, OR), writer.write(own, OR)) for row, own in find_equalities(checked.node, alias)]
 
 
-@walks_deep
+@recurses_deeply
 def compile_alternatives(
     checked: Checked, alias: str, *, run: RunConstants, mark: str, defaults: Defaults | None = None
 ) -> list[str]:
@@ -157,8 +155,8 @@ class SqlWriter:
         template = function.sql.replace("(", f"({self.mark}", 1) if function.can_fail else function.sql
         return PRIMARY, template.format(*values, all=", ".join(values))
 
-    def keep(self, step: int, data_type: DataType, sql: str) -> Sql:
-        """Return a reference to a column that is made before, when those of earlier steps are there."""
+    def precompute(self, step: int, data_type: DataType, sql: str) -> Sql:
+        """Add a column to a step before the assignment, after the earlier steps; return a reference to it."""
         self.steps += [[] for _ in range(step + 1 - len(self.steps))]
         name = f"@{self.prefix}_{sum(map(len, self.steps))}"
         self.steps[step].append(GroupColumn(name, data_type.ddl, sql))
@@ -188,7 +186,7 @@ class SqlWriter:
                 continue
             if current.op == "column":
                 found[current.value] = current
-            elif current.op in _STRICT or (current.op in FUNCTIONS and FUNCTIONS[current.op].null == "strict"):
+            elif get_null_rule(current.op) == "strict":
                 pending.extend(current.args)
             else:
                 return None
@@ -248,7 +246,7 @@ class SqlWriter:
         return operands[0] + "".join(f" {operator} {self.mark}{operand}" for operator, operand in pairs)
 
     def add_balanced(self, operands: list[str], operators: list[str]) -> str:
-        """Return a long chain as a tree; behind a minus the signs turn."""
+        """Return a long chain as a tree; after a minus, plus and minus change places."""
         if len(operands) <= LONGEST_FLAT:
             return self.add_flat(operands, operators)
         middle = len(operands) // 2

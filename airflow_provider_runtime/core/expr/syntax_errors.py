@@ -7,22 +7,19 @@ import re
 from lark import Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from airflow_provider_runtime.core.expr.functions import FUNCTIONS
+from airflow_provider_runtime.core.expr.functions import CASE_FORM, CONVERSIONS, FUNCTIONS, WORDS_ELSEWHERE
 from airflow_provider_runtime.core.expr.problems import ExpressionSyntaxError, shorten
 
 RESERVED = frozenset({"AND", "OR", "NOT", "IS", "NULL", "IN", "BETWEEN", "TRUE", "FALSE"})
-CASE_FORM = "write CASE WHEN condition THEN value ELSE value END"
 _CASE = re.compile(r"(?<!\w)CASE(?!\w)")
 _LIKE = re.compile(r"(?<!\w)LIKE\s*(?:\"[^\"]*\"|'[^']*')$")
 _BETWEEN = re.compile(r"(?<!\w)BETWEEN(?!\w)[^()]*$")
 _ELSEWHERE = {
     "OVER": "sums over groups are written TOTAL(x BY k), RUNNING(x ORDER o BY k), RANK(x BY k)",
-    "AS": "use TEXT(x), NUMBER(s, precision, scale), INTEGER(s) or DATE(s) to convert",
+    "AS": f"{CONVERSIONS} to convert",
     "BY": "BY is written inside the brackets: TOTAL(x BY k), RUNNING(x ORDER o BY k)",
     "FROM": "arguments are separated by commas: SUBSTRING(s, from, n), YEAR(d)",
-    "REGEXP": 'write s LIKE "A%"',
-    "ILIKE": 'write UPPER(s) LIKE "A%"',
-    "RLIKE": 'write s LIKE "A%"',
+    **{word: WORDS_ELSEWHERE[word] for word in ("REGEXP", "ILIKE", "RLIKE")},
     "DIV": "use ROUNDDOWN(x / y)",
     "MOD": "use MOD(x, d)",
 }
@@ -147,7 +144,7 @@ def _explain_character(text: str, at: int) -> ExpressionSyntaxError:
         "!": "use NOT or !=", "%": "use MOD(x, d)", "[": "use round brackets", "^": "use POWER(x, n)",
         "“": 'use straight quotes: "text"', "”": 'use straight quotes: "text"', "’": "use straight quotes: 'text'",
         "‘": "use straight quotes: 'text'", ";": "an expression is a single one",
-        ":": "use TEXT(x), NUMBER(s, precision, scale), INTEGER(s) or DATE(s) to convert",
+        ":": f"{CONVERSIONS} to convert",
     }  # fmt: skip
     shown = character if character.isprintable() else f"U+{ord(character):04X}"
     return ExpressionSyntaxError(f"unexpected character '{shown}'", at, at + 1, hints.get(character))

@@ -73,62 +73,37 @@ class TreeBuilder:
         return _deepen(Compare(operator, left, right, start=left.start, end=right.end), [left, right])
 
     def is_null(self, children: list[Node | Token]) -> Node:
-        """Return IS NULL."""
-        return self._test_null(children, negated=False)
-
-    def is_not_null(self, children: list[Node | Token]) -> Node:
-        """Return IS NOT NULL."""
-        return self._test_null(children, negated=True)
-
-    def _test_null(self, children: list[Node | Token], *, negated: bool) -> Node:
+        """Return IS NULL or IS NOT NULL."""
         operand = _node(children[0])
-        return _deepen(IsNull(operand, negated, start=operand.start, end=_end(children[-1])), [operand])
+        return _deepen(IsNull(operand, _is_negated(children), start=operand.start, end=_end(children[-1])), [operand])
 
     def in_list(self, children: list[Node | Token]) -> Node:
-        """Return IN."""
-        return self._choose(children, negated=False)
-
-    def not_in_list(self, children: list[Node | Token]) -> Node:
-        """Return NOT IN."""
-        return self._choose(children, negated=True)
-
-    def _choose(self, children: list[Node | Token], *, negated: bool) -> Node:
+        """Return IN or NOT IN."""
         operand, items = _node(children[0]), _arguments(children[-2])
-        return _deepen(InList(operand, items, negated, start=operand.start, end=_end(children[-1])), [operand, *items])
+        node = InList(operand, items, _is_negated(children), start=operand.start, end=_end(children[-1]))
+        return _deepen(node, [operand, *items])
 
     def between(self, children: list[Node | Token]) -> Node:
-        """Return BETWEEN."""
-        return self._bound(children, negated=False)
-
-    def not_between(self, children: list[Node | Token]) -> Node:
-        """Return NOT BETWEEN."""
-        return self._bound(children, negated=True)
-
-    def _bound(self, children: list[Node | Token], *, negated: bool) -> Node:
+        """Return BETWEEN or NOT BETWEEN."""
         operand, low, high = _node(children[0]), _node(children[-3]), _node(children[-1])
-        return _deepen(Between(operand, low, high, negated, start=operand.start, end=high.end), [operand, low, high])
+        node = Between(operand, low, high, _is_negated(children), start=operand.start, end=high.end)
+        return _deepen(node, [operand, low, high])
 
     def like(self, children: list[Node | Token]) -> Node:
-        """Return LIKE."""
-        return self._match(children, negated=False)
-
-    def not_like(self, children: list[Node | Token]) -> Node:
-        """Return NOT LIKE."""
-        return self._match(children, negated=True)
-
-    def _match(self, children: list[Node | Token], *, negated: bool) -> Node:
+        """Return LIKE or NOT LIKE."""
         operand = _node(children[0])
         texts = [child for child in children[1:] if isinstance(child, Token) and child.type == "STRING"]
-        pattern, *escape = [_unquote(text) for text in texts]
-        if escape and len(escape[0]) != 1:
+        pattern, *quoted = [_unquote(text) for text in texts]
+        escape = quoted[0] if quoted else None
+        if escape is not None and len(escape) != 1:
             message = "ESCAPE needs a text of one character"
             raise ExpressionSyntaxError(message, _start(texts[1]), _end(texts[1]), r"write ESCAPE '\'")
         try:
-            read_pattern(pattern, escape[0] if escape else None)
+            read_pattern(pattern, escape)
         except ValueError as error:
-            hint = f"only %, _ or {escape[0]} can follow it"
+            hint = f"only %, _ or {escape} can follow it"
             raise ExpressionSyntaxError(str(error), _start(texts[0]), _end(texts[0]), hint) from None
-        node = Like(operand, pattern, escape[0] if escape else None, negated, start=operand.start, end=_end(texts[-1]))
+        node = Like(operand, pattern, escape, _is_negated(children), start=operand.start, end=_end(texts[-1]))
         return _deepen(node, [operand])
 
     def joined_text(self, children: list[Node | Token]) -> Node:
@@ -303,6 +278,10 @@ def _read_date(literal: Literal, start: int, end: int) -> Node:
         return Literal(date.fromisoformat(text), "date", start=start, end=end)
     except ValueError:
         raise ExpressionSyntaxError(f"the date {text} does not exist", literal.start, literal.end, hint) from None
+
+
+def _is_negated(children: list[Node | Token]) -> bool:
+    return any(isinstance(child, Token) and child.type == "NOT" for child in children)
 
 
 def _unquote(token: Node | Token) -> str:

@@ -63,7 +63,7 @@ def split_conjunction(node: Typed) -> list[Typed]:
 
 
 def find_columns(node: Typed) -> set[tuple[str | None, str]]:
-    """Return the columns that an expression names, each with its alias: None for the rows at hand."""
+    """Return the columns that an expression names, each with its alias: None for the working rows."""
     pending, found = [node], set()
     while pending:
         current = pending.pop()

@@ -13,6 +13,8 @@ from spark_jobs.contract.system_columns import SYSTEM_TYPES
 
 TypeName = Literal["string", "integer", "decimal", "boolean", "date", "timestamp"]
 MAX_PRECISION = 38
+INTEGER_DIGITS = 19
+"""Digits that an integer may have."""
 DEFAULT_PRECISION = 20
 DEFAULT_SCALE = 6
 

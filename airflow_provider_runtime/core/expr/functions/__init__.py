@@ -3,7 +3,9 @@
 from airflow_provider_runtime.core.expr.functions import aggregates, conversions, dates, groups, logic, numeric, text
 from airflow_provider_runtime.core.expr.functions.entry import Function
 
-__all__ = ["AGGREGATES", "FUNCTIONS", "FUNCTION_GROUPS", "WORDS_ELSEWHERE", "Function"]
+__all__ = [
+    "AGGREGATES", "CASE_FORM", "CONVERSIONS", "FUNCTIONS", "FUNCTION_GROUPS", "WORDS_ELSEWHERE", "Function",
+]  # fmt: skip
 
 FUNCTION_GROUPS: dict[str, tuple[Function, ...]] = {
     "Logic": logic.FUNCTIONS,
@@ -18,15 +20,18 @@ FUNCTION_GROUPS: dict[str, tuple[Function, ...]] = {
 """The functions of each domain, as the docs show them."""
 FUNCTIONS = {function.name: function for group in FUNCTION_GROUPS.values() for function in group}
 AGGREGATES = frozenset(function.name for function in aggregates.FUNCTIONS)
+CASE_FORM = "write CASE WHEN condition THEN value ELSE value END"
+LIKE_FORM = 'write s LIKE "A%"'
+CONVERSIONS = "use TEXT(x), NUMBER(s, precision, scale), INTEGER(s) or DATE(s)"
 WORDS_ELSEWHERE = {
     word: f"use {function.signature}" for function in FUNCTIONS.values() for word in function.known_as
 } | {
-    "LIKE": 'write s LIKE "A%"',
+    "LIKE": LIKE_FORM,
     "ILIKE": 'write UPPER(s) LIKE "A%"',
-    "RLIKE": 'write s LIKE "A%"',
-    "REGEXP": 'write s LIKE "A%"',
-    "CAST": "use TEXT(x), NUMBER(s, precision, scale), INTEGER(s) or DATE(s)",
-    "CONVERT": "use TEXT(x), NUMBER(s, precision, scale), INTEGER(s) or DATE(s)",
+    "RLIKE": LIKE_FORM,
+    "REGEXP": LIKE_FORM,
+    "CAST": CONVERSIONS,
+    "CONVERT": CONVERSIONS,
     "TO_CHAR": "use TEXT(x)",
     "STR": "use TEXT(x)",
     "TO_DATE": "use DATE(s)",
@@ -35,9 +40,9 @@ WORDS_ELSEWHERE = {
     "ISBLANK": 'use ISNULL(x), or x = ""',
     "VLOOKUP": "use a lookup of the dataset, or a join of an update",
     "XLOOKUP": "use a lookup of the dataset, or a join of an update",
-    "CASE": "write CASE WHEN condition THEN value ELSE value END",
-    "IFS": "write CASE WHEN condition THEN value ELSE value END",
-    "SWITCH": "write CASE WHEN condition THEN value ELSE value END",
+    "CASE": CASE_FORM,
+    "IFS": CASE_FORM,
+    "SWITCH": CASE_FORM,
     "DECODE": "write CASE x WHEN value THEN result END",
     "INT": "use INTEGER(s) for a text, ROUNDDOWN(x) for a number",
     "DATEVALUE": "use DATE(s)",

@@ -27,7 +27,8 @@ def _type_extreme(_checker: Checker, node: nodes.Call, arguments: list[Typed]) -
     return Typed(node.name, arguments[0].type, True, tuple(arguments))
 
 
-def _type_sum(checker: Checker, _node: nodes.Call, arguments: list[Typed]) -> Typed:
+def type_sum(checker: Checker, _node: nodes.Call, arguments: list[Typed]) -> Typed:
+    """Type a sum: a decimal has all digits that there can be."""
     (argument,) = fill_nulls(checker, arguments)
     data_type = argument.type
     if data_type.kind == "decimal":
@@ -66,7 +67,7 @@ def _write_mean(writer: SqlWriter, node: Typed) -> Sql:
 
 def _type_sum_if(checker: Checker, node: nodes.Call, arguments: list[Typed]) -> Typed:
     (value,), condition = fill_nulls(checker, arguments[:1]), arguments[1]
-    return _type_sum(checker, node, [_choose(checker, condition, value)])
+    return type_sum(checker, node, [_choose(checker, condition, value)])
 
 
 def _type_count_if(checker: Checker, _node: nodes.Call, arguments: list[Typed]) -> Typed:
@@ -82,7 +83,7 @@ def _choose(checker: Checker, condition: Typed, value: Typed) -> Typed:
 _Aggregate = partial(Function, is_aggregate=True, null="own")
 FUNCTIONS = (
     _Aggregate(
-        name="SUM", signature="SUM(x)", takes=("number",), type=_type_sum, can_fail=True,
+        name="SUM", signature="SUM(x)", takes=("number",), type=type_sum, can_fail=True,
         sql=_write_sum, calls=("sum",),
         doc="the sum of what is not NULL", example="SUM(amount)",
     ),

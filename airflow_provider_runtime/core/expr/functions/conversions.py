@@ -71,7 +71,7 @@ def _type_number(checker: Checker, node: nodes.Call, arguments: list[Typed]) -> 
 
 
 def make_number_form(scale: int) -> str:
-    """Return the form of a number's text: what is cut off behind the scale are zeros."""
+    """Return the pattern of a number's text: only zeros may follow the digits of the scale."""
     return INTEGER_FORM + (rf"(?:\.[0-9]{{1,{scale}}}0*)?" if scale else r"(?:\.0+)?")
 
 
@@ -118,8 +118,8 @@ def _try(read: Callable[..., object], *arguments: object) -> object:
 
 _write_integer = partial(_write_conversion, form=INTEGER_FORM)
 _write_date = partial(_write_conversion, form=DATE_FORM)
-_Loud = partial(Function, can_fail=True, calls=("regexp_replace",))
-_Quiet = partial(Function, null="also", calls=("regexp_replace", "try_cast"))
+_Failing = partial(Function, can_fail=True, calls=("regexp_replace",))
+_Trying = partial(Function, null="also", calls=("regexp_replace", "try_cast"))
 
 FUNCTIONS = (
     Function(
@@ -127,32 +127,32 @@ FUNCTIONS = (
         sql=_write_text, calls=("upper",), value=_make_text,
         doc="a number, boolean, date or timestamp as text", example="TEXT(amount)",
     ),
-    _Loud(
+    _Failing(
         name="NUMBER", signature="NUMBER(s, precision, scale)", takes=("string", "integer", "integer"),
         type=_type_number, sql=_write_conversion, value=_read_number,
         doc="the decimal that s spells; any other text fails", example='NUMBER(" -12.50 ", 10, 1)',
     ),
-    _Loud(
+    _Failing(
         name="INTEGER", signature="INTEGER(s)", takes=("string",), type=INTEGER, sql=_write_integer,
         value=_read_integer,
         doc="the integer that s spells; any other text fails", example='INTEGER("-7")',
     ),
     # With a constant text DATE becomes a literal when it is parsed.
-    _Loud(
+    _Failing(
         name="DATE", signature="DATE(s)", takes=("string",), type=DATE, sql=_write_date, value=_read_date,
         doc="the date that s spells as YYYY-MM-DD; any other text fails", example='DATE("2026-01-31")',
     ),
-    _Quiet(
+    _Trying(
         name="TRY_NUMBER", signature="TRY_NUMBER(s, precision, scale)", takes=("string", "integer", "integer"),
         type=_type_number, sql=_write_conversion, value=partial(_try, _read_number),
         doc="the decimal that s spells, else NULL", example="TRY_NUMBER(code, 10, 2)",
     ),
-    _Quiet(
+    _Trying(
         name="TRY_INTEGER", signature="TRY_INTEGER(s)", takes=("string",), type=INTEGER, sql=_write_integer,
         value=partial(_try, _read_integer),
         doc="the integer that s spells, else NULL", example="TRY_INTEGER(RIGHT(code, 1))",
     ),
-    _Quiet(
+    _Trying(
         name="TRY_DATE", signature="TRY_DATE(s)", takes=("string",), type=DATE, sql=_write_date,
         value=partial(_try, _read_date),
         doc="the date that s spells, else NULL", example="TRY_DATE(code)",

@@ -26,7 +26,7 @@ def _write_date_add(writer: SqlWriter, node: Typed) -> Sql:
 
 
 def _write_days(writer: SqlWriter, node: Typed) -> str:
-    """Return a date as days from the middle of all dates; the product overflows for days that are none."""
+    """Return a date as days from the middle of all dates; beyond the years 1 to 9999 the product overflows."""
     if node.op != "DATEADD":
         return f"unix_date({writer.write(node, OR)}) - {MIDDLE_DAY}L"
     start, count = _write_days(writer, node.args[0]), writer.write(node.args[1], PRODUCT)

@@ -72,7 +72,7 @@ class Function:
 
     @property
     def spark_functions(self) -> frozenset[str]:
-        """The functions of Spark that its SQL calls, in small letters."""
+        """The functions of Spark that its SQL calls, in lower case."""
         found = _CALLED.findall(self.sql) if isinstance(self.sql, str) else ()
         return frozenset(name.lower() for name in (*found, *self.calls))
 

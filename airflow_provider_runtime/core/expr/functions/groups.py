@@ -7,13 +7,21 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from airflow_provider_runtime.core.expr.datatypes import to_decimal
+from airflow_provider_runtime.core.expr.functions.aggregates import type_sum
 from airflow_provider_runtime.core.expr.functions.entry import Function
 from airflow_provider_runtime.core.expr.functions.numeric import fill_nulls
 from airflow_provider_runtime.core.expr.quotient import absolute, divide_sql, shift
 from airflow_provider_runtime.core.expr.sql_text import OR, PRIMARY, UNARY, Sql
 from airflow_provider_runtime.core.expr.typed import GroupWindow, Typed, has_column, put_window
-from airflow_provider_runtime.core.model.schema import INTEGER, MAX_PRECISION, NULL, DataType, make_decimal
-from spark_jobs.contract.sql import TOUCHED
+from airflow_provider_runtime.core.model.schema import (
+    INTEGER,
+    INTEGER_DIGITS,
+    MAX_PRECISION,
+    NULL,
+    DataType,
+    make_decimal,
+)
+from spark_jobs.contract.sql import TOUCHED, write_column
 
 if TYPE_CHECKING:
     from airflow_provider_runtime.core.expr import nodes
@@ -22,19 +30,17 @@ if TYPE_CHECKING:
 
 UNITS = make_decimal(MAX_PRECISION, 0)
 QUOTIENT = make_decimal(MAX_PRECISION, 6)
-INTEGER_DIGITS = 19
 SUM_DIGITS = 10
 """How many digits more Spark gives a sum than what is added."""
+_ROW_ID = write_column(None, "_row_id")
 _ROWS = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 
 
 def _type_total(checker: Checker, node: nodes.Call, arguments: list[Typed]) -> Typed:
     """TOTAL and RUNNING have the type of SUM."""
-    (argument,) = fill_nulls(checker, arguments)
-    data_type = argument.type
-    if data_type.kind == "decimal":
-        data_type = make_decimal(MAX_PRECISION, data_type.scale)
-    return Typed(node.name, data_type, True, (argument,))
+    total = type_sum(checker, node, arguments)
+    total.op = node.name
+    return total
 
 
 def _type_share(checker: Checker, node: nodes.Call, arguments: list[Typed]) -> Typed:
@@ -88,7 +94,7 @@ def _write_total_of(writer: SqlWriter, node: Typed, over: str) -> Sql:
     value = _mask(writer, node.args[0])
     if node.type.kind == "integer":
         value = f"CAST({value} AS DECIMAL(20,0))"
-    return writer.keep(0, node.type, writer.cast(f"sum({writer.mark}{value}) {over}", node.type))
+    return writer.precompute(0, node.type, writer.cast(f"sum({writer.mark}{value}) {over}", node.type))
 
 
 def _write_total(writer: SqlWriter, node: Typed) -> Sql:
@@ -103,19 +109,19 @@ def _write_running(writer: SqlWriter, node: Typed) -> Sql:
 def _order_rows(writer: SqlWriter, node: Typed) -> str:
     window = _get_window(node)
     assert window.order is not None
-    return f"{_write_order(writer, window.order, window.descending)}, `@w`.`_row_id`"
+    return f"{_write_order(writer, window.order, window.descending)}, {_ROW_ID}"
 
 
 def _write_rank(writer: SqlWriter, node: Typed) -> Sql:
     value, window = node.args[0], _get_window(node)
     over = _write_over(writer, window, _write_order(writer, value, window.descending))
     rank = f"IF({_mask(writer, value)} IS NULL, NULL, rank() {over})"
-    return writer.keep(0, INTEGER, f"CAST({rank} AS BIGINT)")
+    return writer.precompute(0, INTEGER, f"CAST({rank} AS BIGINT)")
 
 
 def _write_previous(writer: SqlWriter, node: Typed) -> Sql:
     over = _write_over(writer, _get_window(node), _order_rows(writer, node))
-    return writer.keep(0, node.type, f"lag({_mask(writer, node.args[0])}) {over}")
+    return writer.precompute(0, node.type, f"lag({_mask(writer, node.args[0])}) {over}")
 
 
 def _write_allocation(writer: SqlWriter, node: Typed) -> Sql:
@@ -125,22 +131,22 @@ def _write_allocation(writer: SqlWriter, node: Typed) -> Sql:
     units = make_decimal(amount.type.precision or INTEGER_DIGITS, 0)
     found = _plan_parts(units, to_decimal(weight.type))
     weights = f"IF({TOUCHED}, coalesce({_write_weight(writer, weight, found.weight)}, 0BD), NULL)"
-    total = writer.keep(0, found.total, writer.cast(f"sum({writer.mark}{weights}) {over}", found.total))[1]
-    shared = writer.keep(0, units, _write_shared_amount(writer, amount, weights, over, units))[1]
+    total = writer.precompute(0, found.total, writer.cast(f"sum({writer.mark}{weights}) {over}", found.total))[1]
+    shared = writer.precompute(0, units, _write_shared_amount(writer, amount, weights, over, units))[1]
     product = writer.cast(f"{shared} * {writer.mark}{weights}", found.product)
-    rest = writer.keep(1, found.rest, writer.cast(f"try_mod({product}, {total})", found.rest))[1]
+    rest = writer.precompute(1, found.rest, writer.cast(f"try_mod({product}, {total})", found.rest))[1]
     whole = f"{product} - {rest}"
     if found.is_narrow:
         quotient = f"try_divide({whole}, {total})"
     else:
-        whole = writer.keep(2, UNITS, writer.cast(whole, UNITS))[1]
+        whole = writer.precompute(2, UNITS, writer.cast(whole, UNITS))[1]
         quotient = divide_sql({"a": whole, "b": total}, UNITS, UNITS, QUOTIENT, writer.mark, is_safe=False)
     step = 2 if found.is_narrow else 3
-    base = writer.keep(step, units, writer.cast(quotient, units))[1]
-    order = f"IF({TOUCHED}, 0, 1), {rest} DESC NULLS LAST, `@w`.`_row_id`"
+    base = writer.precompute(step, units, writer.cast(quotient, units))[1]
+    order = f"IF({TOUCHED}, 0, 1), {rest} DESC NULLS LAST, {_ROW_ID}"
     ranked = f"row_number() {_write_over(writer, _get_window(node), order)}"
     left = f"CAST({writer.mark}{shared} - sum({base}) {over} AS DECIMAL(38,0))"
-    extra = writer.keep(step + 1, INTEGER, f"CAST(IF({ranked} <= {left}, 1, 0) AS BIGINT)")[1]
+    extra = writer.precompute(step + 1, INTEGER, f"CAST(IF({ranked} <= {left}, 1, 0) AS BIGINT)")[1]
     part = writer.cast(f"{base} + {extra}", units)
     parted = shift(part, units.precision, units, -amount.type.scale, to_decimal(node.type), writer.mark)
     value = f"IF({_mask(writer, amount)} < 0, 0 - {parted}, {parted})"

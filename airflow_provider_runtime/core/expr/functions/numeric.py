@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, ROUND_UP, Decimal
+from functools import partial
 from typing import TYPE_CHECKING
 
 from airflow_provider_runtime.core.expr.conversions import find_decimal_comma
 from airflow_provider_runtime.core.expr.datatypes import multiply_type, remainder_type, round_type, to_decimal
 from airflow_provider_runtime.core.expr.exact import EXACT, round_exactly
-from airflow_provider_runtime.core.expr.extremes import write_greatest, write_least
+from airflow_provider_runtime.core.expr.extremes import write_extreme
 from airflow_provider_runtime.core.expr.functions.entry import MANY, Function
 from airflow_provider_runtime.core.expr.functions.logic import type_choice
 from airflow_provider_runtime.core.expr.quotient import absolute
@@ -75,14 +76,6 @@ def _write_round(writer: SqlWriter, node: Typed) -> Sql:
     return PRIMARY, f"({value})" if node.args[0].type == node.type else writer.cast(value, node.type)
 
 
-def _write_floor(writer: SqlWriter, node: Typed) -> Sql:
-    return _write_whole(writer, node, "floor")
-
-
-def _write_ceiling(writer: SqlWriter, node: Typed) -> Sql:
-    return _write_whole(writer, node, "ceil")
-
-
 def _write_whole(writer: SqlWriter, node: Typed, function: str) -> Sql:
     value = writer.write(node.args[0], OR)
     return PRIMARY, f"({value})" if node.args[0].type == node.type else f"{function}({value})"
@@ -93,14 +86,6 @@ def _write_round_even(writer: SqlWriter, node: Typed) -> Sql:
     if node.args[0].type == node.type:
         return PRIMARY, f"({value})"
     return PRIMARY, writer.cast(f"bround({value}, {node.type.scale})", node.type)
-
-
-def _write_round_away(writer: SqlWriter, node: Typed) -> Sql:
-    return _write_round_by_sign(writer, node, "floor", "ceil")
-
-
-def _write_round_towards(writer: SqlWriter, node: Typed) -> Sql:
-    return _write_round_by_sign(writer, node, "ceil", "floor")
 
 
 def _write_round_by_sign(writer: SqlWriter, node: Typed, below: str, above: str) -> Sql:
@@ -179,13 +164,14 @@ FUNCTIONS = (
     ),
     Function(
         name="ROUNDUP", signature="ROUNDUP(x[, n])", takes=("number", "integer"), least=1, type=_type_round,
-        sql=_write_round_away, calls=("floor", "ceil"),
+        sql=partial(_write_round_by_sign, below="floor", above="ceil"), calls=("floor", "ceil"),
         value=lambda x, places=0: round_exactly(x, places, ROUND_UP),
         levels=5, doc="x to n places, away from zero", example="ROUNDUP(amount, 1)",
     ),
     Function(
         name="ROUNDDOWN", signature="ROUNDDOWN(x[, n])", takes=("number", "integer"), least=1, type=_type_round,
-        sql=_write_round_towards, calls=("floor", "ceil"), known_as=("TRUNC", "TRUNCATE", "FIX"),
+        sql=partial(_write_round_by_sign, below="ceil", above="floor"), calls=("floor", "ceil"),
+        known_as=("TRUNC", "TRUNCATE", "FIX"),
         value=lambda x, places=0: round_exactly(x, places, ROUND_DOWN),
         levels=5, doc="x to n places, towards zero", example="ROUNDDOWN(amount, 1)",
     ),
@@ -208,12 +194,12 @@ FUNCTIONS = (
     ),
     Function(
         name="FLOOR", signature="FLOOR(x)", takes=("number",), type=_type_whole,
-        sql=_write_floor, calls=("floor",), value=lambda x: round_exactly(x, 0, ROUND_FLOOR),
+        sql=partial(_write_whole, function="floor"), calls=("floor",), value=lambda x: round_exactly(x, 0, ROUND_FLOOR),
         doc="the whole number at or below x", example="FLOOR(amount)",
     ),
     Function(
         name="CEIL", signature="CEIL(x)", takes=("number",), type=_type_whole, known_as=("CEILING",),
-        sql=_write_ceiling, calls=("ceil",), value=lambda x: round_exactly(x, 0, ROUND_CEILING),
+        sql=partial(_write_whole, function="ceil"), calls=("ceil",), value=lambda x: round_exactly(x, 0, ROUND_CEILING),
         doc="the whole number at or above x", example="CEIL(amount)",
     ),
     Function(
@@ -223,12 +209,13 @@ FUNCTIONS = (
     ),
     Function(
         name="MIN", signature="MIN(x, …)", takes=("any",), least=2, most=MANY, type=type_choice,
-        sql=write_least, calls=("least", "named_struct"), value=lambda *values: min(values), known_as=("LEAST",),
+        sql=partial(write_extreme, function="least"), calls=("least", "named_struct"),
+        value=lambda *values: min(values), known_as=("LEAST",),
         doc="the smallest; NULL if one is NULL", example="MIN(amount, 100)",
     ),
     Function(
         name="MAX", signature="MAX(x, …)", takes=("any",), least=2, most=MANY, type=type_choice,
-        sql=write_greatest, value=lambda *values: max(values), known_as=("GREATEST",),
+        sql=partial(write_extreme, function="greatest"), value=lambda *values: max(values), known_as=("GREATEST",),
         calls=(
             "greatest", "least", "named_struct", "unix_date", "date_from_unix_date", "unix_micros", "timestamp_micros",
             "concat", "translate", "hex", "unhex",

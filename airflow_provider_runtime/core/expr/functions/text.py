@@ -18,16 +18,12 @@ if TYPE_CHECKING:
 
 LONGEST = 2**31 - 1
 LONGEST_PADDED = 10_000
-"""What is longer is a slip of the finger, which would cost gigabytes a row."""
+"""A greater length is most likely a typing error, and would cost gigabytes a row."""
 TOO_LONG = f"a text is padded to {LONGEST_PADDED:,} characters at most"
 
 
-def _write_left(writer: SqlWriter, node: Typed) -> Sql:
-    return PRIMARY, f"left({writer.write(node.args[0], OR)}, {write_count(writer, node.args[1])})"
-
-
-def _write_right(writer: SqlWriter, node: Typed) -> Sql:
-    return PRIMARY, f"right({writer.write(node.args[0], OR)}, {write_count(writer, node.args[1])})"
+def _write_end(writer: SqlWriter, node: Typed, function: str) -> Sql:
+    return PRIMARY, f"{function}({writer.write(node.args[0], OR)}, {write_count(writer, node.args[1])})"
 
 
 def write_count(writer: SqlWriter, node: Typed, least: int = 0) -> str:
@@ -115,12 +111,13 @@ FUNCTIONS = (
     ),
     Function(
         name="LEFT", signature="LEFT(s, n)", takes=("string", "integer"), type=STRING,
-        sql=_write_left, calls=("left",), value=lambda text, count: text[: max(count, 0)],
+        sql=partial(_write_end, function="left"), calls=("left",), value=lambda text, count: text[: max(count, 0)],
         doc="the first n characters", example="LEFT(code, 2)",
     ),
     Function(
         name="RIGHT", signature="RIGHT(s, n)", takes=("string", "integer"), type=STRING,
-        sql=_write_right, calls=("right",), value=lambda text, count: text[max(len(text) - max(count, 0), 0) :],
+        sql=partial(_write_end, function="right"), calls=("right",),
+        value=lambda text, count: text[max(len(text) - max(count, 0), 0) :],
         doc="the last n characters", example="RIGHT(code, 2)",
     ),
     Function(

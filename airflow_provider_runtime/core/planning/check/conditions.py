@@ -10,8 +10,8 @@ from itertools import product
 from airflow_provider_runtime.core.errors import DataError, Problem
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.evaluator import Value, evaluate
-from airflow_provider_runtime.core.expr.functions import FUNCTIONS
-from airflow_provider_runtime.core.expr.recursion import walks_deep
+from airflow_provider_runtime.core.expr.operators import get_null_rule
+from airflow_provider_runtime.core.expr.recursion import recurses_deeply
 from airflow_provider_runtime.core.expr.typed import Typed, find_columns, split_conjunction
 from airflow_provider_runtime.core.model.schema import BOOLEAN
 from airflow_provider_runtime.core.planning.check.checked import CheckedJoin, CheckedProject, Path
@@ -21,8 +21,6 @@ from airflow_provider_runtime.core.planning.check.warning import make_warning
 Outcomes = frozenset[bool | None]
 ANY: Outcomes = frozenset((True, False, None))
 UNKNOWN: Outcomes = frozenset((None,))
-_OWN_NULL = frozenset(("and", "or", "is_null", "in", "between", "case", "column"))
-"""Operators that may have a value although a part of it is NULL."""
 _ORDERS: dict[str, Callable[..., bool]] = {"<": python.lt, "<=": python.le, ">": python.gt, ">=": python.ge}
 
 
@@ -122,7 +120,7 @@ def _holds_null(node: Typed) -> bool:
     return is_always_null(node) or any(_holds_null(argument) for argument in node.args)
 
 
-@walks_deep
+@recurses_deeply
 def find_outcomes(node: Typed) -> Outcomes:
     """Return the values that a condition can have for any row: TRUE, FALSE and NULL, as far as its text says."""
     rule = _RULES.get(node.op)
@@ -206,9 +204,7 @@ def is_always_null(node: Typed) -> bool:
     """Whether a value is NULL for every row."""
     if node.op == "literal":
         return node.value is None
-    function = FUNCTIONS.get(node.op)
-    has_own_rule = node.op in _OWN_NULL or (function is not None and function.null == "own")
-    return not has_own_rule and any(is_always_null(argument) for argument in node.args)
+    return get_null_rule(node.op) != "own" and any(is_always_null(argument) for argument in node.args)
 
 
 def _compute(node: Typed) -> Value:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from airflow_provider_runtime.core.expr.recursion import walks_deep
+from airflow_provider_runtime.core.expr.recursion import recurses_deeply
 from airflow_provider_runtime.core.expr.typed import Typed, find_columns
 
 Column = tuple[str | None, str]
 
 
-@walks_deep
+@recurses_deeply
 def find_strict(node: Typed) -> set[Column]:
     """Return the columns whose NULL makes the value NULL, or leaves it out of a sum."""
     if node.op == "column":
@@ -25,7 +25,7 @@ def find_strict(node: Typed) -> set[Column]:
     return {column for argument in node.args for column in find_strict(argument)}
 
 
-@walks_deep
+@recurses_deeply
 def find_needed(node: Typed) -> set[Column]:
     """Return the columns whose NULL keeps a condition from being TRUE."""
     if node.op == "and":

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from airflow_provider_runtime.core.errors import Place, Problem
 from airflow_provider_runtime.core.model.dataset import Dataset
-from airflow_provider_runtime.core.model.schema import Column, DataType
+from airflow_provider_runtime.core.model.schema import INTEGER_DIGITS, Column, DataType
 from airflow_provider_runtime.core.registry.ports import DatasetVersion, SliceRecord
 from airflow_provider_runtime.core.suggest import list_names
-
-_INTEGER_DIGITS = 19
 
 
 def list_unreadable_slices(dataset: Dataset, latest: DatasetVersion, period: str, place: Place) -> list[Problem]:
@@ -41,5 +39,5 @@ def holds(new: DataType, old: DataType) -> bool:
         return True
     if new.kind != "decimal" or old.kind not in ("decimal", "integer"):
         return False
-    whole, places = (old.precision - old.scale, old.scale) if old.kind == "decimal" else (_INTEGER_DIGITS, 0)
+    whole, places = (old.precision - old.scale, old.scale) if old.kind == "decimal" else (INTEGER_DIGITS, 0)
     return new.precision - new.scale >= whole and new.scale >= places

@@ -9,7 +9,7 @@ from typing import Any
 from airflow_provider_runtime.core.catalog.definition import format_path
 from airflow_provider_runtime.core.errors import Place
 from airflow_provider_runtime.core.expr.checker import Checked
-from airflow_provider_runtime.core.expr.failing import may_fail
+from airflow_provider_runtime.core.expr.operators import may_fail
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.expr.spark_sql import (
     Defaults,

@@ -2,7 +2,8 @@
 
 import pytest
 
-from airflow_provider_runtime.core.expr import Relation, Scope, ScopeColumn, check_expression
+from airflow_provider_runtime.core.expr.checker import check_expression
+from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
 from airflow_provider_runtime.core.expr.spark_sql import compile_alternatives
 from airflow_provider_runtime.core.model.schema import BOOLEAN, INTEGER, STRING, make_decimal
 from tests.unit.core.expr.test_checker import RUN

@@ -9,18 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_runtime.core.expr import (
-    Relation,
-    Scope,
-    ScopeColumn,
-    check_expression,
-    compile_equalities,
-    compile_sql,
-    evaluate,
-    format_expression,
-    parse,
-)
+from airflow_provider_runtime.core.expr.checker import check_expression
+from airflow_provider_runtime.core.expr.evaluator import evaluate
+from airflow_provider_runtime.core.expr.formatter import format_expression
+from airflow_provider_runtime.core.expr.parser import parse
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
+from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
+from airflow_provider_runtime.core.expr.spark_sql import compile_equalities, compile_sql
 from airflow_provider_runtime.core.model.schema import BOOLEAN, DATE, INTEGER, STRING, make_decimal
 from tests.effort import count_steps
 

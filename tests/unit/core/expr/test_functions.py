@@ -6,9 +6,10 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from airflow_provider_runtime.core.expr import Relation, Scope, ScopeColumn, check_expression
+from airflow_provider_runtime.core.expr.checker import check_expression
 from airflow_provider_runtime.core.expr.functions import FUNCTION_GROUPS, FUNCTIONS
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
+from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
 from airflow_provider_runtime.core.expr.spark_sql import OPERATOR_WORDS, compile_assignment
 from airflow_provider_runtime.core.model.schema import BOOLEAN, DATE, INTEGER, STRING, TIMESTAMP, make_decimal
 from spark_jobs.contract.compiled_sql import find_foreign_part

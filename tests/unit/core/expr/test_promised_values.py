@@ -7,8 +7,10 @@ from decimal import Decimal
 import pytest
 
 from airflow_provider_runtime.core.errors import DataError
-from airflow_provider_runtime.core.expr import Relation, Scope, check_expression, evaluate
+from airflow_provider_runtime.core.expr.checker import check_expression
+from airflow_provider_runtime.core.expr.evaluator import evaluate
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
+from airflow_provider_runtime.core.expr.scope import Relation, Scope
 
 SCOPE = Scope(Relation("t", "working", {}))
 RUN = RunConstants(datetime(2026, 3, 1, 4, 5, 6, tzinfo=UTC), "2026-02", date(2026, 2, 1), date(2026, 2, 28), "2026-01")
