@@ -19,22 +19,18 @@ from airflow_provider_runtime import __version__
 from airflow_provider_runtime.core.catalog.catalog import registered_dataset_id
 from airflow_provider_runtime.core.catalog.files import check_folder, read_files
 from airflow_provider_runtime.core.catalog.needs import walk_references
+from airflow_provider_runtime.core.catalog.rules_calendar import find_level_fault
 from airflow_provider_runtime.core.catalog.selection import select_files
 from airflow_provider_runtime.core.errors import DefinitionError, Place, Problem
 from airflow_provider_runtime.core.model.period import GREGORIAN, Calendar
 from airflow_provider_runtime.core.suggest import suggest
-from airflow_provider_runtime.dag_factory.outline import (
-    FileOutline,
-    ProjectOutline,
-    dump_outline,
-    load_outline,
-    outline_file,
-)
+from airflow_provider_runtime.dag_factory.outline import FileOutline, ProjectOutline, outline_file
 from airflow_provider_runtime.hooks.runtime import SECTION, find_home
 from airflow_provider_runtime.timetables.calendar_codec import decode_calendar
+from spark_jobs.contract.documents import read_document, write_document
 
 log = logging.getLogger(__name__)
-_CACHE_FORMAT = 4
+_CACHE_FORMAT = 5
 
 
 @dataclass(frozen=True)
@@ -78,14 +74,12 @@ class CatalogOutline:
         raise DefinitionError([missing, *self.problems])
 
     def get_calendar(self, project: ProjectOutline) -> Calendar:
-        """Return a project's calendar, or raise CATALOG_004."""
-        if project.calendar in self._calendars:
-            return self._calendars[project.calendar]
-        if project.calendar == GREGORIAN.id:
-            return GREGORIAN
-        hint = suggest(project.calendar, [GREGORIAN.id, *self._calendars])
-        message = f"unknown calendar '{project.calendar}'"
-        raise DefinitionError(Problem("CATALOG_004", message, hint, project.locate("calendar")))
+        """Return a project's calendar; raise CATALOG_004 when it is not known, or does not have the project's level."""
+        known = {GREGORIAN.id: GREGORIAN, **self._calendars}
+        fault = find_level_fault(project.calendar, project.level, known, project.locate)
+        if fault is not None:
+            raise DefinitionError(fault)
+        return known[project.calendar]
 
     @cached_property
     def _calendars(self) -> dict[str, Calendar]:
@@ -141,9 +135,9 @@ class _Reader:
     def _outline(self, name: str, digest: str) -> FileOutline:
         stored = self.known.get(digest) or self.made.get(digest)
         if stored is not None:
-            return load_outline(stored)
+            return read_document(FileOutline, stored)
         outline = outline_file(self.contents[name], name)
-        self.made[digest] = dump_outline(outline)
+        self.made[digest] = write_document(outline)
         return outline
 
 

@@ -80,9 +80,7 @@ class ProjectTaskGroup(TaskGroup):
             found = read_catalog_outline(root, project).get_project(project)
         super().__init__(group_id=group_id or make_dag_id(found.name).replace(".", "_"), **kwargs)
         with self:
-            tasks = make_tasks(
-                found, root, runtime_conn_id=runtime_conn_id, resolve_args=resolve_args, run_args=run_args
-            )
+            tasks = _make_tasks(found, root, _TaskOptions(runtime_conn_id, resolve_args, run_args))
         self.resolve, self.run = tasks.resolve, tasks.run
         self.approve, self.publish = tasks.approve, tasks.publish
 
@@ -151,20 +149,14 @@ def _shown_in_full() -> Iterator[None]:
         raise
 
 
+@dataclass(frozen=True)
 class _TaskOptions:
     """What is asked of a DAG's tasks, apart from the project's YAML."""
 
-    def __init__(
-        self,
-        runtime_conn_id: str,
-        resolve_args: Mapping[str, Any] | None,
-        run_args: Mapping[str, Any] | None,
-        deadline_callback: str | None,
-    ) -> None:
-        self.runtime_conn_id = runtime_conn_id
-        self.resolve_args = resolve_args
-        self.run_args = run_args
-        self.deadline_callback = deadline_callback
+    runtime_conn_id: str
+    resolve_args: Mapping[str, Any] | None
+    run_args: Mapping[str, Any] | None
+    deadline_callback: str | None = None
 
 
 def _make_dag(
@@ -194,24 +186,11 @@ def _make_dag(
     # Airflow takes the file that calls DAG(...) for the DAG's own; that would be this one.
     dag.fileloc = _find_caller() or dag.fileloc
     with dag:
-        make_tasks(
-            project,
-            outline.root,
-            runtime_conn_id=options.runtime_conn_id,
-            resolve_args=options.resolve_args,
-            run_args=options.run_args,
-        )
+        _make_tasks(project, outline.root, options)
     return dag
 
 
-def make_tasks(
-    project: ProjectOutline,
-    root: Path,
-    *,
-    runtime_conn_id: str = DEFAULT_CONN_ID,
-    resolve_args: Mapping[str, Any] | None = None,
-    run_args: Mapping[str, Any] | None = None,
-) -> ProjectTasks:
+def _make_tasks(project: ProjectOutline, root: Path, options: _TaskOptions) -> ProjectTasks:
     """Make the tasks of a project in the DAG at hand: `approve` and `publish` too where an approval is required."""
     settings = project.settings
     shared = _make_shared_arguments(project)
@@ -220,7 +199,7 @@ def make_tasks(
         "task_id": "resolve",
         "project": project.id,
         "catalog": os.fspath(root),
-        "runtime_conn_id": runtime_conn_id,
+        "runtime_conn_id": options.runtime_conn_id,
         "allow_open_period": settings.allow_open_period,
         "allow_closed": settings.allow_closed,
         "requires_previous_period": settings.requires_previous_period,
@@ -229,14 +208,14 @@ def make_tasks(
     if settings.wait_for_data is not None:
         resolve_arguments["wait_for_data"] = parse_duration(settings.wait_for_data.up_to)
         resolve_arguments["poke_interval"] = parse_duration(settings.wait_for_data.every).total_seconds()
-    resolve = ResolveOperator(**{**shared, **resolve_arguments, **(resolve_args or {})})
+    resolve = ResolveOperator(**{**shared, **resolve_arguments, **(options.resolve_args or {})})
     job: dict[str, Any] = {
         **shared,
-        "runtime_conn_id": runtime_conn_id,
+        "runtime_conn_id": options.runtime_conn_id,
         "name": f"{project.name} {{{{ run_id }}}}",
         **spark,
         "snapshot": resolve.output,
-        **(run_args or {}),
+        **(options.run_args or {}),
     }
     # Datasets are registered by the task that publishes.
     outlets = [make_asset(name) for name in project.registered]
@@ -246,7 +225,7 @@ def make_tasks(
         resolve >> run
         return ProjectTasks(resolve, run)
     run = RunProjectOperator(**{**job, "task_id": "run", "doc_md": documentation, "outlets": []})
-    approve = _make_approval(project, shared, runtime_conn_id=runtime_conn_id, snapshot=resolve.output)
+    approve = _make_approval(project, shared, runtime_conn_id=options.runtime_conn_id, snapshot=resolve.output)
     publish = PublishRunOperator(**{"outlets": outlets, **job, "task_id": "publish"})
     resolve >> run >> approve >> publish
     return ProjectTasks(resolve, run, approve, publish)

@@ -6,18 +6,13 @@ An outline is small and plain, so that it can be kept between parses.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from airflow_provider_runtime.core.catalog.collection import Collection
 from airflow_provider_runtime.core.catalog.definition import Definition
-from airflow_provider_runtime.core.catalog.needs import (
-    list_lookup_references,
-    list_operation_references,
-    list_project_references,
-)
+from airflow_provider_runtime.core.catalog.needs import list_lookup_references, list_project_references
 from airflow_provider_runtime.core.catalog.rules_airflow import check_airflow
 from airflow_provider_runtime.core.catalog.rules_secrets import hide_logins
 from airflow_provider_runtime.core.catalog.yaml_source import parse_bytes
@@ -45,7 +40,6 @@ class OperationOutline:
     name: str
     description: str | None
     detail: str
-    reads: tuple[str, ...] = ()
     registers: str | None = None
 
 
@@ -112,7 +106,6 @@ class DatasetOutline:
 
     id: str
     name: str
-    version: int
     lookups: tuple[str, ...] = ()
 
 
@@ -145,7 +138,7 @@ def outline_file(content: bytes, name: str) -> FileOutline:
 
 
 def _outline_dataset(dataset: Dataset) -> DatasetOutline:
-    return DatasetOutline(dataset.id, dataset.name, dataset.version, tuple(list_lookup_references(dataset)))
+    return DatasetOutline(dataset.id, dataset.name, tuple(list_lookup_references(dataset)))
 
 
 def _outline_project(definition: Definition[Project]) -> ProjectOutline:
@@ -200,7 +193,6 @@ def _outline_operation(operation: Operation) -> OperationOutline:
         operation.name,
         operation.description,
         _describe(operation),
-        tuple(list_operation_references(operation)),
         operation.arguments.register_as_dataset if isinstance(operation, OutputOperation) else None,
     )
 
@@ -223,29 +215,3 @@ def _describe(operation: Operation) -> str:
 def _describe_destination(destination: Destination) -> str:
     place = destination.table or destination.path or ""
     return f"{destination.datasource_id}: {place}" if destination.datasource_id else place
-
-
-def dump_outline(outline: FileOutline) -> dict[str, Any]:
-    """Return an outline as JSON can hold it."""
-    return asdict(outline)
-
-
-def load_outline(data: Mapping[str, Any]) -> FileOutline:
-    """Return the outline that was dumped."""
-    return FileOutline(
-        projects=tuple(_load_project(entry) for entry in data["projects"]),
-        calendars=tuple(data["calendars"]),
-        datasets=tuple(
-            DatasetOutline(entry["id"], entry["name"], entry["version"], tuple(entry["lookups"]))
-            for entry in data["datasets"]
-        ),
-        problems=tuple(Problem(**{**entry, "location": Place(**entry["location"])}) for entry in data["problems"]),
-    )
-
-
-def _load_project(data: Mapping[str, Any]) -> ProjectOutline:
-    operations: Iterable[Mapping[str, Any]] = data["operations"]
-    loaded = tuple(OperationOutline(**{**entry, "reads": tuple(entry["reads"])}) for entry in operations)
-    checks = tuple(CheckOutline(**entry) for entry in data["checks"])
-    lists = {name: tuple(data[name]) for name in ("reads", "approvers")}
-    return ProjectOutline(**{**data, **lists, "operations": loaded, "checks": checks})

@@ -18,7 +18,6 @@ from airflow_provider_runtime.core.errors import DefinitionError, Problem
 from airflow_provider_runtime.core.model.duration import describe_duration, parse_duration
 from airflow_provider_runtime.core.model.period import Calendar
 from airflow_provider_runtime.core.model.project import AFTER_PERIOD, UPSTREAM
-from airflow_provider_runtime.core.suggest import suggest
 from airflow_provider_runtime.dag_factory.catalog_outline import CatalogOutline
 from airflow_provider_runtime.dag_factory.outline import ProjectOutline
 from airflow_provider_runtime.deadlines.references import PeriodEndReference, QueuedReference
@@ -40,7 +39,6 @@ def make_schedule(outline: CatalogOutline, project: ProjectOutline) -> Any:
     if settings.schedule is None or project.status == "draft":
         return PartitionedAtRuntime()
     calendar = outline.get_calendar(project)
-    _check_level(project, calendar)
     if settings.schedule == UPSTREAM:
         return _make_upstream(outline, project, calendar)
     cron = None if settings.schedule == AFTER_PERIOD else settings.schedule
@@ -119,7 +117,6 @@ def list_offered_periods(outline: CatalogOutline, project: ProjectOutline) -> li
     The list is another one when a period has ended, or begun, so a DAG gets a new version then if the old one has run.
     """
     calendar = outline.get_calendar(project)
-    _check_level(project, calendar)
     today = datetime.now(ZoneInfo(project.settings.timezone or "UTC")).date()
     return list(_offer_periods(calendar, project.level, today, project.settings.allow_open_period))
 
@@ -133,11 +130,3 @@ def _offer_periods(calendar: Calendar, level: str, today: date, allow_open: bool
     may_run = has_begun if allow_open else has_ended
     runnable = [period for period in found if may_run(period, today)]
     return tuple(period.identifier for period in reversed(runnable))
-
-
-def _check_level(project: ProjectOutline, calendar: Calendar) -> None:
-    levels = [level.name for level in calendar.levels]
-    if project.level not in levels:
-        message = f"calendar '{calendar.id}' has no level '{project.level}'"
-        hint = suggest(project.level, levels)
-        raise DefinitionError(Problem("CATALOG_004", message, hint, project.locate("level")))

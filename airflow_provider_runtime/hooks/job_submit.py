@@ -90,7 +90,7 @@ class JobSubmitHook(ProviderHook):
         finally:
             if self.process is not None and self.process.stdout is not None:
                 self.process.stdout.close()
-                self._care_for_archive(self.process.returncode)
+                self._maintain_archive(self.process.returncode)
 
     def build_command(self, application: str) -> list[str]:
         """Return the command line of spark-submit, or of the job itself on a Spark Connect server."""
@@ -129,7 +129,7 @@ class JobSubmitHook(ProviderHook):
         self.quick_home = find_quick_home(environ, command[0])
         return make_quick_environment(master, command, environ, self.quick_home, is_small=self.is_small)
 
-    def _care_for_archive(self, exit_code: int | None) -> None:
+    def _maintain_archive(self, exit_code: int | None) -> None:
         """Have the archive of classes made after the first job that worked; drop one that Java failed with."""
         from airflow_provider_runtime.fast_start.training import train_later
 

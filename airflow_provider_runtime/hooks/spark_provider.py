@@ -70,7 +70,7 @@ class ProviderHook(SparkSubmitHook):
         """Ask the resource manager for the application."""
         self._yarn_track_via_rm_api = True
 
-    def take_up(self, external_id: str) -> None:
+    def reattach(self, external_id: str) -> None:
         """Know a job that was submitted before, by the id that the provider has stored, so that it can be stopped."""
         if self.is_yarn:
             self._yarn_application_id = external_id

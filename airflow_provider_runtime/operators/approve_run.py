@@ -13,7 +13,7 @@ from airflow.sdk.execution_time.hitl import HITLUser
 from airflow_provider_runtime.core.errors import PlanError, Problem
 from airflow_provider_runtime.failures import translate_errors
 from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID, RuntimeHook
-from airflow_provider_runtime.operators.links import EvidenceLink, ReportLink, RunPlace, SnapshotLink
+from airflow_provider_runtime.operators.links import EvidenceLink, LinkedRun, ReportLink, SnapshotLink
 from airflow_provider_runtime.operators.pins import open_pinned
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class ApproveRunOperator(ApprovalOperator):
         self.snapshot = snapshot
         self.is_snapshot_literal = isinstance(snapshot, Mapping)
         self.runtime_conn_id = runtime_conn_id
-        self.place: RunPlace | None = None
+        self.linked_run: LinkedRun | None = None
 
     def execute(self, context: Context) -> Any:
         """Ask, unless the registry has an answer for what is staged."""
@@ -101,7 +101,7 @@ class ApproveRunOperator(ApprovalOperator):
         self.body = render_request(run)
         self.assigned_users = [HITLUser(id=name, name=name) for name in names]
         if self.response_timeout is None and run.staged_until is not None:
-            # Rows that are not kept any more could not be published.
+            # Rows that are no longer kept could not be published.
             self.response_timeout = run.staged_until - datetime.now(UTC)
         return None
 
@@ -141,7 +141,7 @@ class ApproveRunOperator(ApprovalOperator):
     def _open(self, context: Context) -> tuple[RuntimeHook, Snapshot]:
         hook = RuntimeHook(self.runtime_conn_id)
         _, snapshot = open_pinned(self, context, hook)
-        self.place = RunPlace(context["ti"].dag_id, snapshot.project.name, snapshot.period.identifier, snapshot.run_id)
+        self.linked_run = LinkedRun.of(context, snapshot)
         return hook, snapshot
 
     def _skip_publication(self, context: Context) -> None:

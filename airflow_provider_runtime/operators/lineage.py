@@ -11,6 +11,7 @@ from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
 from airflow_provider_runtime.core.planning.snapshot.plan_lineage import trace_lineage
 from airflow_provider_runtime.core.planning.snapshot.store import read_snapshot
 from airflow_provider_runtime.hooks.storage import AirflowStorage
+from airflow_provider_runtime.timetables.assets import NAMESPACE
 from spark_jobs.contract.addresses import unescape_pattern
 from spark_jobs.contract.checks import CheckResult
 from spark_jobs.contract.operations import Destination, OutputOperation
@@ -19,10 +20,8 @@ from spark_jobs.contract.plan import Plan
 from spark_jobs.contract.report import Report
 from spark_jobs.contract.tables import Location, Table
 
-Place = tuple[str, str]
+DatasetName = tuple[str, str]
 """Namespace and name of a dataset."""
-REGISTERED = "runtime://datasets"
-"""Namespace of registered datasets; with a name it is the URI of the dataset's asset."""
 DEFAULT_PORTS = {"postgres": 5432, "mysql": 3306, "sqlserver": 1433}
 
 
@@ -62,32 +61,32 @@ def read_plan(snapshot_uri: str) -> Plan:
 
 def trace_plan(plan: Plan, report: Report | None = None) -> PlanLineage:
     """Return what a run reads and writes, by the plan's column lineage."""
-    places = {key: _list_places(plan, key) for key in plan.tables}
-    inputs = [_make_input(plan.tables[key], place) for key, found in places.items() for place in found]
+    names = {key: _list_names(plan, key) for key in plan.tables}
+    inputs = [_make_input(plan.tables[key], name) for key, found in names.items() for name in found]
     lineage = {found.seq: found for found in trace_lineage(plan.input, plan.input_columns, plan.operations)}
     rows = {output.seq: output.rows for output in report.outputs} if report is not None else {}
     checks = report.checks if report is not None else ()
     outputs = []
     for output in plan.outputs:
         columns = {
-            name: {SourceColumn(*place, source.column) for source in found.values for place in places[source.table]}
-            for name, found in lineage[output.seq].columns.items()
+            column: {SourceColumn(*name, source.column) for source in found.values for name in names[source.table]}
+            for column, found in lineage[output.seq].columns.items()
         }
         checked = tuple(result for result in checks if result.output == output.seq)
         outputs += _make_outputs(output, columns, rows.get(output.seq), checked)
     return PlanLineage(inputs, outputs)
 
 
-def _list_places(plan: Plan, key: str) -> list[Place]:
-    """Return the places that a table is read from; a registered dataset is one place, whatever its slices."""
+def _list_names(plan: Plan, key: str) -> list[DatasetName]:
+    """Return the datasets that a table is read from; a registered one is one dataset, whatever its slices."""
     choice = plan.settings.trace.get(key)
     if choice is not None and choice.resolver_id == REGISTRY_RESOLVER_ID:
-        return [(REGISTERED, choice.dataset)]
+        return [(NAMESPACE, choice.dataset)]
     return list(dict.fromkeys(_name_location(location) for location in plan.tables[key].locations))
 
 
-def _make_input(table: Table, place: Place) -> DatasetLineage:
-    return DatasetLineage(*place, [(column.name, column.type) for column in table.columns])
+def _make_input(table: Table, name: DatasetName) -> DatasetLineage:
+    return DatasetLineage(*name, [(column.name, column.type) for column in table.columns])
 
 
 def _make_outputs(
@@ -97,14 +96,14 @@ def _make_outputs(
     checks: tuple[CheckResult, ...],
 ) -> list[DatasetLineage]:
     """Return what an output writes: its destination, and the registered dataset that other projects read."""
-    places = [_name_location(operation.destination)]
+    names = [_name_location(operation.destination)]
     if operation.slice is not None:
-        places.append((REGISTERED, operation.slice.dataset_name))
+        names.append((NAMESPACE, operation.slice.dataset_name))
     schema = [(column.name, column.type) for column in operation.columns]
-    return [DatasetLineage(*place, schema, columns, rows, checks) for place in places]
+    return [DatasetLineage(*name, schema, columns, rows, checks) for name in names]
 
 
-def _name_location(location: Location | Destination) -> Place:
+def _name_location(location: Location | Destination) -> DatasetName:
     """Return namespace and name as OpenLineage's naming asks for."""
     if location.kind == "jdbc":
         parts = urlsplit((get_option(location.options, "url") or "").removeprefix("jdbc:"))

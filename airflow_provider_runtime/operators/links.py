@@ -3,54 +3,68 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from airflow.providers.common.compat.sdk import BaseOperatorLink, conf
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from spark_jobs.contract.snapshot import Snapshot
 
 PAGE = "plugin/periods"
 ROUTES = "runtime-board/api/dags"
 
 
 @dataclass(frozen=True)
-class RunPlace:
-    """Which run of which period a task was about."""
+class LinkedRun:
+    """The run of a period that a task was about."""
 
     dag_id: str
     project: str
     period: str
     run_id: str
 
+    @classmethod
+    def of(cls, context: Context, snapshot: Snapshot) -> LinkedRun:
+        """Return the run of a snapshot in a task of a DAG."""
+        return cls(context["ti"].dag_id, snapshot.project.name, snapshot.period.identifier, snapshot.run_id)
 
-class EvidenceLink(BaseOperatorLink):
+
+class _BoardLink(BaseOperatorLink):
+    """A page or a file of the board, for those who may see the DAG."""
+
+    def get_link(self, operator: Any, *, ti_key: Any) -> str:
+        """Return its address; nothing before the task knows its run."""
+        del ti_key
+        run: LinkedRun | None = getattr(operator, "linked_run", None)
+        if run is None:
+            return ""
+        path, query = self._locate(run)
+        return f"{_find_base()}/{path}?{urlencode(query, quote_via=quote)}"
+
+    def _locate(self, run: LinkedRun) -> tuple[str, dict[str, str]]:
+        raise NotImplementedError
+
+
+class EvidenceLink(_BoardLink):
     """The period on the board: what was read, done, checked and published."""
 
     name = "Evidence"
 
-    def get_link(self, operator: Any, *, ti_key: Any) -> str:
-        """Return the page's address."""
-        del ti_key
-        place: RunPlace | None = getattr(operator, "place", None)
-        if place is None:
-            return ""
-        asked = {"dag": place.dag_id, "project": place.project, "period": place.period}
-        return f"{_find_base()}/{PAGE}?{urlencode(asked, quote_via=quote)}"
+    def _locate(self, run: LinkedRun) -> tuple[str, dict[str, str]]:
+        return PAGE, {"dag": run.dag_id, "project": run.project, "period": run.period}
 
 
-class _FileLink(BaseOperatorLink):
-    """A file of a run, which the board shows to those who may see the DAG."""
+class _FileLink(_BoardLink):
+    """A file of a run."""
 
     file = ""
 
-    def get_link(self, operator: Any, *, ti_key: Any) -> str:
-        """Return the file's address on the board."""
-        del ti_key
-        place: RunPlace | None = getattr(operator, "place", None)
-        if place is None:
-            return ""
-        route = f"{ROUTES}/{quote(place.dag_id, safe='')}/periods/{quote(place.period, safe='')}/{self.file}"
-        asked = {"project": place.project, "run_id": place.run_id}
-        return f"{_find_base()}/{route}?{urlencode(asked, quote_via=quote)}"
+    def _locate(self, run: LinkedRun) -> tuple[str, dict[str, str]]:
+        route = f"{ROUTES}/{quote(run.dag_id, safe='')}/periods/{quote(run.period, safe='')}/{self.file}"
+        return route, {"project": run.project, "run_id": run.run_id}
 
 
 class SnapshotLink(_FileLink):

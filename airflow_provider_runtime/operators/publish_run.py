@@ -43,16 +43,14 @@ class PublishRunOperator(SnapshotJobOperator):
 
     def _submit(self, context: Context, execution: Execution, staged: Report) -> None:
         """Set what is submitted: the report of what was staged goes with it."""
-        assert self._runtime is not None
         digest, token = execution.snapshot.sha256, execution.attempt.token
         clears = getattr(context["dag_run"], "clear_number", 0) or 0
-        place = f"{self._runtime.settings.snapshot_store}/reports/{digest}/{token}"
-        self.report_uri = f"{place}.published-{clears}.json"
-        staged_uri = f"{place}.staged.json"
-        self._runtime.storage.write_once(staged_uri, json.dumps(staged.to_dict(), ensure_ascii=False).encode())
+        self.report_uri = self.name_file(execution, "reports", f".published-{clears}.json")
+        staged_uri = self.name_file(execution, "reports", ".staged.json")
+        self.runtime.storage.write_once(staged_uri, json.dumps(staged.to_dict(), ensure_ascii=False).encode())
         arguments = ["--snapshot", execution.snapshot_uri, "--sha256", digest, "--publish", staged_uri]
         self.set_application([*arguments, "--attempt", str(token), "--report", self.report_uri])
         earlier = self.find_submitted_job(context)
         if earlier is not None:
-            self.take_up_job(earlier)
+            self.reattach_job(earlier)
         self.keep_token(context, token)

@@ -18,7 +18,7 @@ from airflow_provider_runtime.failures import translate_errors
 from airflow_provider_runtime.hooks.credentials import read_properties, read_secret
 from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID, RuntimeHook
 from airflow_provider_runtime.hooks.storage import open_store
-from airflow_provider_runtime.operators.links import EvidenceLink, RunPlace, SnapshotLink
+from airflow_provider_runtime.operators.links import EvidenceLink, LinkedRun, SnapshotLink
 from airflow_provider_runtime.operators.period_choice import choose_period, read_day
 from spark_jobs.contract.documents import write_document
 
@@ -92,7 +92,7 @@ class ResolveOperator(BaseOperator):
         self.sandbox = sandbox
         self.deploy_mode = deploy_mode
         self.snapshot_uri: str | None = None
-        self.place: RunPlace | None = None
+        self.linked_run: LinkedRun | None = None
 
     def execute(self, context: Context) -> Pins:
         """Write the snapshot and return what pins it."""
@@ -117,7 +117,7 @@ class ResolveOperator(BaseOperator):
 
         self.snapshot_uri = write_snapshot(snapshot, hook.settings.snapshot_store, hook.storage)
         self.log.info("snapshot %s", self.snapshot_uri)
-        self.place = RunPlace(context["ti"].dag_id, snapshot.project.name, snapshot.period.identifier, snapshot.run_id)
+        self.linked_run = LinkedRun.of(context, snapshot)
         return {
             "run_id": snapshot.run_id,
             "snapshot_uri": self.snapshot_uri,

@@ -48,7 +48,7 @@ def _describe(snapshot: Snapshot, report: Report, registrations: Sequence[Regist
 
 
 def describe_checks(checks: Sequence[CheckResult]) -> Iterator[Line]:
-    """Yield what came of the checks, and where the rows are that failed them."""
+    """Yield the results of the checks, and where the rows that failed them are."""
     for check in checks:
         level = logging.INFO if check.status in _AS_EXPECTED else logging.WARNING
         yield level, escape_control(describe_result(check))

@@ -71,9 +71,8 @@ class RunProjectOperator(SnapshotJobOperator):
 
     def _submit_as(self, context: Context, execution: Execution, earlier: SubmittedJob | None = None) -> None:
         """Set what is submitted, or has been, for the current attempt."""
-        assert self._runtime is not None
         digest, token = execution.snapshot.sha256, execution.attempt.token
-        self.report_uri = f"{self._runtime.settings.snapshot_store}/reports/{digest}/{token}.json"
+        self.report_uri = self.name_file(execution, "reports")
         arguments = ["--snapshot", execution.snapshot_uri, "--sha256", digest]
         if execution.snapshot.plan.settings.publication.needs_approval:
             # Nobody has approved anything yet: the rows wait for `publish`.
@@ -83,7 +82,7 @@ class RunProjectOperator(SnapshotJobOperator):
             arguments += [*self._list_published(execution), *self._list_verified(execution)]
         self.set_application([*arguments, "--attempt", str(token), "--report", self.report_uri])
         if earlier is not None:
-            self.take_up_job(earlier)
+            self.reattach_job(earlier)
         self.keep_token(context, token)
 
     def _list_published(self, execution: Execution) -> list[str]:
@@ -93,21 +92,17 @@ class RunProjectOperator(SnapshotJobOperator):
         compares = publication.compare or publication.needs_approval
         if not compares or all(found.destination.kind != "table" for found in plan.outputs):
             return []
-        assert self._runtime is not None
-        name = f"{execution.snapshot.sha256}/{execution.attempt.token}.json"
-        uri = f"{self._runtime.settings.snapshot_store}/published/{name}"
-        self._runtime.storage.write_once(uri, write_published(execution.show_published()))
+        uri = self.name_file(execution, "published")
+        self.runtime.storage.write_once(uri, write_published(execution.show_published()))
         return ["--published", uri]
 
     def _list_verified(self, execution: Execution) -> list[str]:
         """Return the arguments for a job that must publish the same as before."""
         if not self.verify or execution.earlier is None:
             return []
-        assert self._runtime is not None
         content = json.dumps(execution.earlier.to_dict(), ensure_ascii=False).encode()
-        name = f"{execution.snapshot.sha256}/{execution.attempt.token}.json"
-        uri = f"{self._runtime.settings.snapshot_store}/earlier/{name}"
-        self._runtime.storage.write_once(uri, content)
+        uri = self.name_file(execution, "earlier")
+        self.runtime.storage.write_once(uri, content)
         return ["--earlier", uri, "--verify"]
 
     def submit_job(self, context: Context) -> str | None:

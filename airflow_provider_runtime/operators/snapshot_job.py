@@ -15,7 +15,7 @@ from airflow_provider_runtime.core.rendering import render_problems
 from airflow_provider_runtime.failures import translate_errors
 from airflow_provider_runtime.hooks.job_submit import JobSubmitHook
 from airflow_provider_runtime.hooks.runtime import DEFAULT_CONN_ID, RuntimeHook
-from airflow_provider_runtime.operators.links import EvidenceLink, ReportLink, RunPlace, SnapshotLink, SparkUiLink
+from airflow_provider_runtime.operators.links import EvidenceLink, LinkedRun, ReportLink, SnapshotLink, SparkUiLink
 from airflow_provider_runtime.operators.pins import open_pinned
 from airflow_provider_runtime.operators.run_log import Line, describe_checks, describe_run
 from airflow_provider_runtime.operators.spark_job import SparkJobOperator, explain_submit_failure
@@ -56,7 +56,7 @@ class SnapshotJobOperator(SparkJobOperator):
         self.runtime_conn_id = runtime_conn_id
         self.snapshot_uri: str | None = None
         self.report_uri: str | None = None
-        self.place: RunPlace | None = None
+        self.linked_run: LinkedRun | None = None
         self._execution: Execution | None = None
         self._runtime: RuntimeHook | None = None
 
@@ -81,6 +81,17 @@ class SnapshotJobOperator(SparkJobOperator):
             self.show_spark_log()
             execution.registry.close()
 
+    @property
+    def runtime(self) -> RuntimeHook:
+        """The deployment's registry and stores, once the task has begun."""
+        assert self._runtime is not None
+        return self._runtime
+
+    def name_file(self, execution: Execution, folder: str, suffix: str = ".json") -> str:
+        """Return the address in the snapshot store of a file of the current attempt."""
+        store, digest = self.runtime.settings.snapshot_store, execution.snapshot.sha256
+        return f"{store}/{folder}/{digest}/{execution.attempt.token}{suffix}"
+
     def carry_out(self, context: Context, execution: Execution) -> Sequence[Registration]:
         """Do what the task is for; the execution has a report afterwards."""
         raise NotImplementedError
@@ -93,7 +104,7 @@ class SnapshotJobOperator(SparkJobOperator):
         hook.make_stores()
         self.snapshot_uri, snapshot = open_pinned(self, context, hook)
         run, task_instance = context["dag_run"], context["ti"]
-        self.place = RunPlace(task_instance.dag_id, snapshot.project.name, snapshot.period.identifier, snapshot.run_id)
+        self.linked_run = LinkedRun.of(context, snapshot)
         clears = getattr(run, "clear_number", 0) or 0
         place = (task_instance.dag_id, task_instance.task_id, run.run_id, task_instance.map_index, clears)
         self.prepare_job(
@@ -141,9 +152,8 @@ class SnapshotJobOperator(SparkJobOperator):
         """Return the report of this attempt, or None."""
         from airflow_provider_runtime.core.runs.report import read_report
 
-        assert self._runtime is not None
         assert self._execution is not None
-        content = self._runtime.storage.find_bytes(str(self.report_uri))
+        content = self.runtime.storage.find_bytes(str(self.report_uri))
         if content is None:
             return None
         try:

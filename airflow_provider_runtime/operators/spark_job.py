@@ -103,13 +103,13 @@ class SparkJobOperator(ProviderOperator):
             for key in (self.external_id_key, self.driver_status_key):
                 store.delete(key)
 
-    def take_up_job(self, job: SubmittedJob) -> None:
+    def reattach_job(self, job: SubmittedJob) -> None:
         """Let `on_kill` stop a job that an earlier try has submitted."""
         assert isinstance(self.submit_hook, JobSubmitHook)
-        self.submit_hook.take_up(job.external_id)
+        self.submit_hook.reattach(job.external_id)
 
     def stop_job(self, context: Context, job: SubmittedJob) -> None:
-        """Stop a job that is not followed any more, if it goes on."""
+        """Stop a job that is no longer followed, if it still runs."""
         try:
             goes_on = self.is_job_active(self.get_job_status(job.external_id, context))
         except Exception:
@@ -117,7 +117,7 @@ class SparkJobOperator(ProviderOperator):
             return
         if goes_on:
             self.log.warning("the job %s goes on and is not followed any more: it is stopped", job.external_id)
-            self.take_up_job(job)
+            self.reattach_job(job)
             self.on_kill()
 
     def on_kill(self) -> None:

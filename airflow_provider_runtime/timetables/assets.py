@@ -6,7 +6,8 @@ from urllib.parse import quote
 
 from airflow.sdk import Asset
 
-URI_PREFIX = "runtime://datasets/"
+NAMESPACE = "runtime://datasets"
+"""Of registered datasets: with a name it is the URI of the dataset's asset, in OpenLineage their namespace."""
 
 
 def make_asset(name: str) -> Asset:
@@ -16,4 +17,4 @@ def make_asset(name: str) -> Asset:
 
 def make_asset_uri(name: str) -> str:
     """Return the URI of a registered dataset's asset."""
-    return URI_PREFIX + quote(name, safe="")
+    return f"{NAMESPACE}/{quote(name, safe='')}"

@@ -43,12 +43,12 @@ class PeriodMapper(PartitionMapper):
         """Return the key of the run that an upstream period feeds; several if the upstream level is the coarser one."""
         index = get_period_index(self.calendar)
         period = _get_period(self.calendar, key, self.upstream_level)
+        found = [other.identifier for other in index.list_at(period, self.level)]
         if index.is_finer(self.level, self.upstream_level):
-            return [child.identifier for child in index.list_children(period, self.level)]
-        parent = index.find_parent(period, self.level)
-        if parent is None:
+            return found
+        if not found:
             raise ValueError(f"the {self.upstream_level} {key} belongs to no {self.level}")
-        return parent.identifier
+        return found[0]
 
     def to_partition_date(self, downstream_key: str) -> datetime.datetime | None:
         """Return when the run's period begins."""

@@ -172,13 +172,8 @@ class PeriodTimetable(Timetable):
 
     def _find_period_at(self, moment: datetime.datetime) -> Period | None:
         day = moment.astimezone(self._zone).date()
-        current = self._index.find_by_date(day, self.level)
-        if self.allow_open_period and current is not None:
-            return current
-        if current is not None:
-            return self._index.find_previous(current)
-        ended = [p for p in self._index.iterate(self.level, datetime.date.min, day) if p.end_date < day]
-        return ended[-1] if ended else None
+        current = self._index.find_by_date(day, self.level) if self.allow_open_period else None
+        return current or self._index.find_last_ended(self.level, day)
 
     def _find_period_of(self, info: DagRunInfo) -> Period | None:
         if info.partition_key and (found := self._index.find_period(info.partition_key, self.level)):
@@ -189,10 +184,9 @@ class PeriodTimetable(Timetable):
 
     def _find_latest_ended_start(self) -> datetime.date:
         """Return the first day of the newest period that is over, or today where there is none."""
-        now = datetime.datetime.now(self._zone)
-        current = self._index.find_by_date(now.date(), self.level)
-        ended = self._index.find_previous(current) if current else self._find_period_at(now)
-        return ended.start_date if ended else now.date()
+        today = datetime.datetime.now(self._zone).date()
+        ended = self._index.find_last_ended(self.level, today)
+        return ended.start_date if ended else today
 
     def _make_info(self, period: Period) -> DagRunInfo:
         return DagRunInfo(

@@ -157,6 +157,14 @@ def test_upstream_schedule_without_registered_dataset_is_refused(catalog: WriteC
         project_dag("close", catalog(airflow="{schedule: upstream}"))
 
 
+def test_project_that_reads_from_one_of_an_unknown_level_leaves_the_others_their_dags(catalog: WriteCatalog) -> None:
+    catalog("other")
+    catalog("close", registers="Monthly Close", level="fortnight")
+    folder = catalog("quarter", reads="Monthly Close", level="quarter", airflow="{schedule: upstream}")
+
+    assert list(project_dags(folder)) == ["other"]
+
+
 def test_registered_output_is_an_outlet_with_a_stable_uri(catalog: WriteCatalog) -> None:
     dag = project_dag("close", catalog(registers="Monthly Close"))
 

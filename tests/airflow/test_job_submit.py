@@ -63,9 +63,9 @@ def test_an_archive_that_java_failed_with_is_dropped(monkeypatch: pytest.MonkeyP
     hook.quick_home = QuickHome(tmp_path)
     archive = tmp_path / "classes-3-0.jsa"
     archive.write_text("abc")
-    hook._care_for_archive(11)
+    hook._maintain_archive(11)
     assert archive.exists()
-    hook._care_for_archive(134)
+    hook._maintain_archive(134)
     assert not archive.exists()
 
 

@@ -98,6 +98,21 @@ class PeriodIndex(ABC):
             found = self.find_previous(found) if found else None
         return found
 
+    def find_last_ended(self, level: str, day: date) -> Period | None:
+        """Return the latest period at a level whose last day is before a day."""
+        current = self.find_by_date(day, level)
+        if current is not None:
+            return self.find_previous(current)
+        ended = [period for period in self.iterate(level, date.min, day) if period.end_date < day]
+        return ended[-1] if ended else None
+
+    def list_at(self, period: Period, level: str) -> tuple[Period, ...]:
+        """Return the periods of a level that make up a period, or the one that it is part of; itself at its own."""
+        if self.is_finer(level, period.level):
+            return self.list_children(period, level)
+        parent = self.find_parent(period, level)
+        return (parent,) if parent else ()
+
     def is_finer(self, level: str, than: str) -> bool:
         """Return whether a level is below another."""
         return self.levels.index(level) > self.levels.index(than)
@@ -136,11 +151,7 @@ class PeriodIndex(ABC):
     def _hint_level(self, other: Period, level: str | None) -> str:
         if level is None:
             return "choose another level"
-        if self.is_finer(level, other.level):
-            found = self.list_children(other, level)
-        else:
-            parent = self.find_parent(other, level)
-            found = (parent,) if parent else ()
+        found = self.list_at(other, level)
         names = ", ".join(period.identifier for period in found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
         return f"use {names}" if names else f"use an identifier of the level {level}"
 

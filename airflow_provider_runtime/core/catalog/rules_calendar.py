@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 
 from airflow_provider_runtime.core.catalog.definition import Definition, Path
-from airflow_provider_runtime.core.errors import Code, Problem
+from airflow_provider_runtime.core.errors import Code, Place, Problem
 from airflow_provider_runtime.core.model.period import GREGORIAN, Calendar, Level, Period
 from airflow_provider_runtime.core.suggest import suggest
 
@@ -20,6 +21,20 @@ TOKEN_PATTERNS = {
 }
 """Other tokens stand for any characters of an identifier."""
 _TOKEN = re.compile(r"\{(\w+)(?::[^}]*)?\}")
+
+
+def find_level_fault(
+    calendar: str, level: str, known: Mapping[str, Calendar], locate: Callable[[str], Place]
+) -> Problem | None:
+    """Return CATALOG_004 when a project's calendar is not known, or has no such level."""
+    found = known.get(calendar)
+    if found is None:
+        return Problem("CATALOG_004", f"unknown calendar '{calendar}'", suggest(calendar, known), locate("calendar"))
+    levels = [entry.name for entry in found.levels]
+    if level in levels:
+        return None
+    message = f"calendar '{calendar}' has no level '{level}'"
+    return Problem("CATALOG_004", message, suggest(level, levels), locate("level"))
 
 
 def check_calendar(definition: Definition[Calendar]) -> list[Problem]:

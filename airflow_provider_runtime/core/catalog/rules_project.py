@@ -5,6 +5,7 @@ from __future__ import annotations
 from airflow_provider_runtime.core.catalog.catalog import Catalog
 from airflow_provider_runtime.core.catalog.definition import Definition, Path
 from airflow_provider_runtime.core.catalog.rules_airflow import check_airflow
+from airflow_provider_runtime.core.catalog.rules_calendar import find_level_fault
 from airflow_provider_runtime.core.catalog.rules_dataset import is_unknown_resolver
 from airflow_provider_runtime.core.catalog.rules_secrets import check_format, check_options, check_url
 from airflow_provider_runtime.core.errors import Code, Problem
@@ -23,16 +24,8 @@ def check_project_document(catalog: Catalog, definition: Definition[Project]) ->
 
 def find_calendar_fault(catalog: Catalog, definition: Definition[Project]) -> Problem | None:
     """Return CATALOG_004 when a project's calendar is not known, or has no such level."""
-    name, level = definition.model.calendar, definition.model.level
-    calendar = catalog.find_calendar(name)
-    if calendar is None:
-        hint = suggest(name, [GREGORIAN.id, *catalog.calendars])
-        return Problem("CATALOG_004", f"unknown calendar '{name}'", hint, definition.locate("calendar"))
-    levels = [found.name for found in calendar.model.levels]
-    if level in levels:
-        return None
-    message = f"calendar '{name}' has no level '{level}'"
-    return Problem("CATALOG_004", message, suggest(level, levels), definition.locate("level"))
+    known = {GREGORIAN.id: GREGORIAN} | {name: found.model for name, found in catalog.calendars.items()}
+    return find_level_fault(definition.model.calendar, definition.model.level, known, definition.locate)
 
 
 class _ProjectCheck:

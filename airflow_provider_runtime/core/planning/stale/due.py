@@ -25,21 +25,11 @@ def list_due(index: PeriodIndex, level: str, ran: Iterable[str], start: date | N
     """Yield the periods that were run for, and all that have ended since the first of them or the start date."""
     known = {name: period for name in ran if (period := index.find_period(name, level)) is not None}
     firsts = [period.start_date for period in known.values()] + ([] if start is None else [start])
-    ended = _find_last_ended(index, level, today)
+    ended = index.find_last_ended(level, today)
     if ended is not None:
         for period in index.iterate(level, min(firsts, default=ended.start_date), ended.start_date):
             known.setdefault(period.identifier, period)
     yield from sorted(known.values(), key=lambda period: period.start_date)
-
-
-def list_periods_at(index: PeriodIndex, period: Period, level: str) -> tuple[Period, ...]:
-    """Return the periods of another level that make up a period, or the one that it is part of."""
-    if level == period.level or level not in index.levels:
-        return (period,) if level == period.level else ()
-    if index.is_finer(level, period.level):
-        return index.list_children(period, level)
-    parent = index.find_parent(period, level)
-    return (parent,) if parent is not None else ()
 
 
 def find_start(project: Project) -> date | None:
@@ -49,11 +39,3 @@ def find_start(project: Project) -> date | None:
         return None if text is None else datetime.fromisoformat(text).date()
     except ValueError:
         return None
-
-
-def _find_last_ended(index: PeriodIndex, level: str, today: date) -> Period | None:
-    current = index.find_by_date(today, level)
-    if current is not None:
-        return index.find_previous(current)
-    ended = [period for period in index.iterate(level, date.min, today) if period.end_date < today]
-    return ended[-1] if ended else None

@@ -178,6 +178,26 @@ def test_fiscal_calendar_walks_up_down_and_sideways() -> None:
     assert "did you mean 'FY2026-P01'?" in get_hint(index, "FY2026-P1", "month")
 
 
+def test_periods_at_another_level_are_the_parts_or_the_whole() -> None:
+    index = make_period_index(GREGORIAN)
+    month = index.get_period("2026-02")
+
+    assert [found.identifier for found in index.list_at(index.get_period("2026-Q1"), "month")] == [
+        "2026-01", "2026-02", "2026-03"
+    ]  # fmt: skip
+    assert [found.identifier for found in index.list_at(month, "year")] == ["2026"]
+    assert index.list_at(month, "month") == (month,)
+
+
+def test_last_ended_period_is_found_behind_the_calendars_end_and_not_before_its_first() -> None:
+    index = make_period_index(make_fiscal_calendar(years=1))
+    first, *_, last = index.iterate("month", date.min, date.max)
+
+    assert index.find_last_ended("month", first.end_date) is None
+    assert index.find_last_ended("month", first.end_date + timedelta(days=1)) == first
+    assert index.find_last_ended("month", last.end_date + timedelta(days=500)) == last
+
+
 def test_fiscal_parent_only_named_reaches_over_its_children() -> None:
     index = make_period_index(make_fiscal_calendar(with_parents=False))
     quarter = index.get_period("FY2026-Q1", "quarter")
