@@ -13,7 +13,7 @@ from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
 from airflow_provider_runtime.core.model.scenario import ScenarioData
 from airflow_provider_runtime.core.planning.resolve.locations import hide_control_characters
 from airflow_provider_runtime.core.planning.resolve.slices import choose_slice_periods
-from airflow_provider_runtime.core.planning.snapshot.builder import LocationRequest
+from airflow_provider_runtime.core.planning.snapshot.table_chooser import LocationRequest
 from airflow_provider_runtime.core.suggest import suggest
 from airflow_provider_runtime.scenarios.loading import LoadedScenario
 from airflow_provider_runtime.scenarios.values import to_text

@@ -21,7 +21,8 @@ from airflow_provider_runtime.core.errors import (
     raise_problems,
 )
 from airflow_provider_runtime.core.model.scenario import Expect, Scenario
-from airflow_provider_runtime.core.planning.snapshot.builder import LocationRequest, ResolveOptions, build_snapshot
+from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions, build_snapshot
+from airflow_provider_runtime.core.planning.snapshot.table_chooser import LocationRequest
 from airflow_provider_runtime.core.run_timestamps import FIRST_TIMESTAMP
 from airflow_provider_runtime.scenarios.compare import Mismatch
 from airflow_provider_runtime.scenarios.data import check_data, check_files, find_data, make_locations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -123,11 +123,11 @@ class Catalog:
 
     @cached_property
     def _dataset_index(self) -> dict[str, tuple[Definition[Dataset], ...]]:
-        return _index(self.datasets.values(), [(found.model.id, found.model.name) for found in self.datasets.values()])
+        return _index(self.datasets.values())
 
     @cached_property
     def _project_index(self) -> dict[str, tuple[Definition[Project], ...]]:
-        return _index(self.projects.values(), [(found.model.id, found.model.name) for found in self.projects.values()])
+        return _index(self.projects.values())
 
     @cached_property
     def _registration_index(self) -> dict[str, Registration]:
@@ -140,23 +140,24 @@ class Catalog:
 
     @cached_property
     def _resolver_index(self) -> dict[str, tuple[Definition[Resolver], ...]]:
-        return _index(self.resolvers.values(), [(found.model.id, found.model.id) for found in self.resolvers.values()])
+        return _index(self.resolvers.values())
 
 
 def _rank_registration(entry: Registration) -> tuple[bool, int]:
     return entry.project.model.status == "active", entry.project.model.version
 
 
-def _index(
-    definitions: Iterable[Definition[Versioned]], names: list[tuple[str, str]]
-) -> dict[str, tuple[Definition[Versioned], ...]]:
-    """Group versions by id, and by every name that an id has; an id wins over another's name."""
+def _index(definitions: Collection[Definition[Versioned]]) -> dict[str, tuple[Definition[Versioned], ...]]:
+    """Group versions by id, and by every name that an id has but a resolver's; an id wins over another's name."""
     ordered = sorted(definitions, key=lambda found: found.model.version)
     grouped: dict[str, list[Definition[Versioned]]] = {}
     for found in ordered:
         grouped.setdefault(found.model.id, []).append(found)
     by_id = {identifier: tuple(versions) for identifier, versions in grouped.items()}
-    by_name = {name: by_id[identifier] for identifier, name in reversed(names)}
+    by_name: dict[str, tuple[Definition[Versioned], ...]] = {}
+    for found in reversed(list(definitions)):
+        if not isinstance(found.model, Resolver):
+            by_name[found.model.name] = by_id[found.model.id]
     return {**by_name, **by_id}
 
 

@@ -16,7 +16,7 @@ from airflow_provider_runtime.core.model.project import Project
 PARTS_APART = frozenset({"checks", "airflow", "publication", "description", "keep_failing_rows"})
 """Keys of a project without which the rest of it means the same."""
 MOST_ROUNDS = 3
-"""What is put in for a wrong part may show another mistake behind it."""
+"""How often mistakes are replaced: without one of them, another may show up."""
 
 
 @dataclass(frozen=True, slots=True)

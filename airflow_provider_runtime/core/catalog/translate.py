@@ -17,7 +17,7 @@ from airflow_provider_runtime.core.errors import Place, Problem
 from airflow_provider_runtime.core.model.base import (
     IDENTIFIER_PATTERN,
     NAME_PATTERN,
-    PLACE_PATTERN,
+    PRINTABLE_PATTERN,
     TITLE_PATTERN,
     Flag,
 )
@@ -34,7 +34,7 @@ TAGGED = {
 """Keys below which pydantic puts the kind into an error's path."""
 PATTERN_HINTS = {
     TITLE_PATTERN: ("name", "write it in one line, without control characters"),
-    PLACE_PATTERN: ("path", "remove the control character"),
+    PRINTABLE_PATTERN: ("path", "remove the control character"),
     IDENTIFIER_PATTERN: (
         "identifier",
         "use letters, digits, '.', '_' and '-', beginning with a letter or a digit, without '..'",

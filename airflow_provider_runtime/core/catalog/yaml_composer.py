@@ -93,7 +93,7 @@ class Composer:
         return node
 
     def _skip_anchor(self, start: int, end: int) -> int:
-        """Return where the value behind an anchor begins; the parser counts the anchor to the value."""
+        """Return where the value after an anchor begins; to the parser the anchor is part of the value."""
         found = ANCHOR.match(self._source.text, start)
         is_collection = end <= (found.end() if found else start)
         return found.end() if found and not is_collection else start

@@ -26,9 +26,9 @@ NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 MAX_VERSION = 2**31 - 1
 LONGEST_IDENTIFIER = 200
 LONGEST_TITLE = 250
-LONGEST_PLACE = 4_000
+LONGEST_BOUNDED_TEXT = 4_000
 """Characters of a path, a URL, the name of a table, or the value of an option."""
-PLACE_PATTERN = r"^[^\x00-\x1f\x7f]*$"
+PRINTABLE_PATTERN = r"^[^\x00-\x1f\x7f]*$"
 TITLE_PATTERN = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$"
 
 PlainValue: TypeAlias = "bool | int | str | list[PlainValue] | dict[str, PlainValue] | None"
@@ -54,7 +54,7 @@ def read_as_text(value: Any) -> Any:
 
 
 def read_as_boolean(value: Any) -> Any:
-    """Return the bool behind a YAML boolean."""
+    """Return the bool of a YAML boolean."""
     return value.value if isinstance(value, Flag) else value
 
 
@@ -99,10 +99,10 @@ NonEmptyText = Annotated[
     StringConstraints(min_length=1),
     WithJsonSchema({**_TEXT_SCHEMA, "minLength": 1}, mode="validation"),
 ]
-Place = Annotated[Text, StringConstraints(max_length=LONGEST_PLACE)]
-PlainPlace = Annotated[Place, StringConstraints(pattern=PLACE_PATTERN)]
+BoundedText = Annotated[Text, StringConstraints(max_length=LONGEST_BOUNDED_TEXT)]
+PrintableBoundedText = Annotated[BoundedText, StringConstraints(pattern=PRINTABLE_PATTERN)]
 """A place that the system is asked for before any other check of it."""
-NonEmptyPlace = Annotated[NonEmptyText, StringConstraints(max_length=LONGEST_PLACE)]
+NonEmptyBoundedText = Annotated[NonEmptyText, StringConstraints(max_length=LONGEST_BOUNDED_TEXT)]
 
 
 def read_format(value: str) -> str:

@@ -6,7 +6,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from airflow_provider_runtime.core.model.base import FormatName, Identifier, Model, Place, PlainPlace, Text
+from airflow_provider_runtime.core.model.base import (
+    BoundedText,
+    FormatName,
+    Identifier,
+    Model,
+    PrintableBoundedText,
+    Text,
+)
 
 
 class Datasource(Model):
@@ -22,9 +29,9 @@ class Datasource(Model):
     """parquet, csv, json, orc, jdbc, iceberg, delta, or any Spark format name on the classpath."""
     status: Literal["active", "disabled"] = "active"
     """A disabled datasource cannot be used."""
-    path_prefix: PlainPlace | None = None
+    path_prefix: PrintableBoundedText | None = None
     """Folder that paths begin at (Iceberg: warehouse): relative to the catalog folder, or any URI that Hadoop knows."""
-    options: dict[str, Place] = Field(default_factory=dict)
+    options: dict[str, BoundedText] = Field(default_factory=dict)
     """Options for Spark's reader and writer, Iceberg's catalog or Delta's store; never a secret."""
     credential_ref: Text | None = None
     """Where the credential is: airflow://CONN_ID or env://VARIABLE."""

@@ -13,14 +13,14 @@ from pydantic_core import PydanticCustomError
 
 from airflow_provider_runtime.core.model.base import (
     Boolean,
+    BoundedText,
     ExpressionText,
     FormatName,
     Identifier,
     Model,
     Name,
-    NonEmptyPlace,
+    NonEmptyBoundedText,
     NonEmptyText,
-    Place,
     Text,
     Title,
     Version,
@@ -165,15 +165,15 @@ class Destination(Model):
 
     datasource_id: Identifier | None = None
     """Datasource to write to."""
-    table: NonEmptyPlace | None = None
+    table: NonEmptyBoundedText | None = None
     """Table, or for files folder, of the datasource."""
     type: FormatName | None = None
     """Format of a location that is written out here."""
-    path: NonEmptyPlace | None = None
+    path: NonEmptyBoundedText | None = None
     """Folder below the datasource's prefix, or any path together with type."""
-    schema_: Place | None = Field(default=None, alias="schema")
+    schema_: BoundedText | None = Field(default=None, alias="schema")
     """Schema of the table in the database."""
-    options: dict[str, Place] = Field(default_factory=dict)
+    options: dict[str, BoundedText] = Field(default_factory=dict)
     """Options for Spark's writer; never a secret."""
     shared: Boolean = False
     """Whether other projects may write the same periods of it, and this project theirs."""

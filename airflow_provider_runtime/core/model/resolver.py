@@ -8,11 +8,11 @@ from pydantic import Field
 
 from airflow_provider_runtime.core.model.base import (
     Boolean,
+    BoundedText,
     Identifier,
     Model,
-    NonEmptyPlace,
+    NonEmptyBoundedText,
     NonEmptyText,
-    Place,
     Text,
     Title,
     Version,
@@ -42,7 +42,7 @@ class PathStrategy(Model):
     """A file or folder of a datasource."""
     datasource_id: Identifier
     """Datasource with the files."""
-    path: NonEmptyPlace
+    path: NonEmptyBoundedText
     """Path below the datasource's prefix; tokens such as {{table_name}} are filled in."""
 
 
@@ -53,9 +53,9 @@ class TableStrategy(Model):
     """A table of a database."""
     datasource_id: Identifier
     """Datasource with the database."""
-    table: NonEmptyPlace
+    table: NonEmptyBoundedText
     """Name of the table; tokens are filled in."""
-    schema_: Place | None = Field(default=None, alias="schema")
+    schema_: BoundedText | None = Field(default=None, alias="schema")
     """Schema of the table."""
 
 
@@ -64,11 +64,11 @@ class CatalogStrategy(Model):
 
     type: Literal["catalog"]
     """A web service that answers with locations."""
-    endpoint: NonEmptyPlace
+    endpoint: NonEmptyBoundedText
     """URL of the service."""
     method: Literal["GET", "POST"] = "GET"
     """HTTP method."""
-    params: dict[str, Place] = Field(default_factory=dict)
+    params: dict[str, BoundedText] = Field(default_factory=dict)
     """Parameters of the request; tokens are filled in."""
     auth: Text | None = None
     """Where the credential is: airflow://CONN_ID or env://VARIABLE."""

@@ -35,7 +35,7 @@ def find_answer(registry: Registry, run: RunRecord) -> Approval | None:
 
 
 def list_approvers(settings: PublicationSettings, run: RunRecord) -> list[str]:
-    """Return who may approve a run; APPROVAL_001 when nobody is left but the one who ran it."""
+    """Return who may approve a run; APPROVAL_001 when its only approver is the one who ran it."""
     found = [name for name in settings.by if name != run.who]
     if not found:
         message = f"'{run.who}' ran {run.project_name} for period {run.period} and is its only approver"

@@ -21,7 +21,7 @@ def remove_staged_files(run: RunRecord) -> None:
         own = f"{run.token:020d}-{output.staged.nonce}"
         # Only folders of this very attempt: a report is a file that others may have written to.
         if place is None or (output.table is not None and not Path(place, UNCOMMITTED).exists()):
-            # A table may refer to what somebody has tried to commit.
+            # A commit of these files may have been tried, and the table may refer to them.
             continue
         if any(name.startswith(own) for name in Path(place).parts[-2:]):
             shutil.rmtree(place, ignore_errors=True)

@@ -99,7 +99,7 @@ class TableCommits:
 
     @property
     def _locks(self) -> tuple[str, ...]:
-        """Names of the locks of the run's period, and of those that it lies in."""
+        """Names of the locks of the run's period, and of the periods that contain it."""
         settings = self.snapshot.plan.settings
         periods = (self.snapshot.period.identifier, *settings.enclosing_periods)
         return tuple(name_lock(settings.calendar, period) for period in periods)
@@ -179,7 +179,7 @@ def _note_base(written: TableReport, base: TableState) -> TableReport:
 
 
 def _check_written(written: TableReport, attempt: Attempt, output: OutputOperation) -> None:
-    """Refuse what is not this attempt's: a table would refer to files of somebody else."""
+    """Refuse files of others, to which the table would refer."""
     name = written.folder.rpartition("/")[2]
     is_own = name.startswith(f"{attempt.token:020d}-") and name.endswith(f"-{output.seq}")
     is_by_period = output.write_mode == "replace_period"

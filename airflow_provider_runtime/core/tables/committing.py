@@ -56,7 +56,7 @@ class CommitRequest:
     is_shared: bool = False
     """Whether rows that another project has committed may be replaced."""
     locks: tuple[str, ...] = ()
-    """Names of the locks of its period, and of those that it lies in."""
+    """Names of the locks of its period, and of the periods that contain it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class Committer(Protocol[HeadT]):
     def read_head(self) -> HeadT:
         """Return the table as it is now."""
 
-    def explained(self) -> AbstractContextManager[None]:
+    def translate_errors(self) -> AbstractContextManager[None]:
         """Turn the library's failures into errors of this package."""
 
     def open_folder(self, request: CommitRequest) -> AttemptFolder:
@@ -151,7 +151,7 @@ class _Commit(Generic[HeadT]):
         """Return the outcome."""
         for number in range(COMMIT_TRIES):
             _pause(number)
-            with self._committer.explained():
+            with self._committer.translate_errors():
                 committed = self._try_once()
             if committed is not None:
                 return committed
@@ -171,7 +171,7 @@ class _Commit(Generic[HeadT]):
         if not request.is_shared:
             refuse_other_writers(head, self._committer.address, request.note)
         self._refuse_conflict(head, request)
-        periods = _add_brought(head, request.note)
+        periods = _add_earlier_periods(head, request.note)
         ready = replace(request, note=replace(request.note, periods=periods))
         sent, self.was_sent = self.was_sent, True
         try:
@@ -210,11 +210,11 @@ class _Commit(Generic[HeadT]):
 
 
 def commit_files(committer: Committer[HeadT], request: CommitRequest) -> Committed:
-    """Commit once; a commit by somebody else in between is tried again when it is about other rows.
+    """Commit once; after a commit by others to other rows it is tried again.
 
     What is not committed is removed, unless it is unknown whether it was committed.
     """
-    with committer.explained():
+    with committer.translate_errors():
         folder = committer.open_folder(request)
         folder.claim()
     commit = _Commit(committer, request)
@@ -223,7 +223,7 @@ def commit_files(committer: Committer[HeadT], request: CommitRequest) -> Committ
     except RuntimeProviderError as error:
         if not commit.was_sent:
             with contextlib.suppress(OSError):
-                folder.disclaim() if error.retryable else folder.remove()
+                folder.unclaim() if error.retryable else folder.remove()
         raise
     with contextlib.suppress(OSError):
         if committed.note.folder != request.note.folder:
@@ -247,18 +247,18 @@ class CommittedTable(Committer[HeadT]):
 
     def find_version(self) -> str | None:
         """Return the current version."""
-        with self.explained():
+        with self.translate_errors():
             return self.read_head().version
 
     def find_state(self) -> TableState:
         """Return the current version and the table's id."""
-        with self.explained():
+        with self.translate_errors():
             head = self.read_head()
             return TableState(head.version, head.table_id)
 
     def check_rows(self, note: CommitNote, locks: tuple[str, ...] = (), *, is_shared: bool = False) -> None:
         """Raise PERIOD_002 for rows of a locked period, OUTPUT_002 for those of another project unless they share."""
-        with self.explained():
+        with self.translate_errors():
             head = self.read_head()
             refuse_newer(head, self.address, note)
             refuse_locked(head, self.address, note.period, locks)
@@ -267,14 +267,14 @@ class CommittedTable(Committer[HeadT]):
 
     def find_newest_token(self, note: CommitNote) -> int:
         """Return the largest token that the run of this note has committed with; 0 when there is none."""
-        with self.explained():
+        with self.translate_errors():
             return self.read_head().find_newest_token(note)
 
     def leave_lock(self, lock: str, mark: LockMark) -> bool:
         """Keep the mark of a lock among the table's properties."""
         for number in range(COMMIT_TRIES):
             _pause(number)
-            with self.explained(), contextlib.suppress(HeadMovedError):
+            with self.translate_errors(), contextlib.suppress(HeadMovedError):
                 head = self.read_head()
                 if head.table_id is None:
                     return False
@@ -295,7 +295,7 @@ def refuse_newer(head: Head, address: TableAddress, note: CommitNote) -> None:
 
 
 def refuse_locked(head: Head, address: TableAddress, period: str, locks: Iterable[str]) -> None:
-    """Raise PERIOD_002 when a lock has left its mark for a period, or for one that it lies in."""
+    """Raise PERIOD_002 when a lock has left its mark for a period, or for one that contains it."""
     settings = head.settings
     for lock in locks:
         if LOCK_PREFIX + lock in settings:
@@ -347,8 +347,8 @@ def _replaces(head: Head, change: Change, periods: tuple[str, ...]) -> bool:
     return change.note.touches(periods) if change.note else head.replaces_rows(change, periods)
 
 
-def _add_brought(head: Head, note: CommitNote) -> tuple[str, ...]:
-    """Return the periods to replace: also those that the run brought along last time, unless others replaced them.
+def _add_earlier_periods(head: Head, note: CommitNote) -> tuple[str, ...]:
+    """Return the periods to replace: also those of the run's last commit, unless others replaced them since.
 
     A month that is read from days writes rows of days; a day that it no longer reads must not stay.
     """
@@ -360,7 +360,7 @@ def _add_brought(head: Head, note: CommitNote) -> tuple[str, ...]:
         if other is None:
             continue
         if other.run_key == note.run_key:
-            brought = () if other.replaces_all else other.periods
-            return tuple(sorted({*note.periods, *(period for period in brought if period not in taken)}))
+            earlier = () if other.replaces_all else other.periods
+            return tuple(sorted({*note.periods, *(period for period in earlier if period not in taken)}))
         taken.update(other.periods)
     return note.periods

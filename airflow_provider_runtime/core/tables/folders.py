@@ -40,7 +40,7 @@ class AttemptFolder:
         with contextlib.suppress(FileNotFoundError):
             self.files.delete_file(f"{self.path}/{UNCOMMITTED}")
 
-    def disclaim(self) -> None:
+    def unclaim(self) -> None:
         """No commit was tried after all."""
         with self.files.open_output_stream(f"{self.path}/{UNCOMMITTED}"):
             pass
@@ -82,7 +82,7 @@ def _find_local(files: fs.FileSystem, path: str) -> Path | None:
 
 
 def _delete_local(folder: Path) -> None:
-    """Remove a folder of this machine; what a symbolic link leads to belongs to somebody else."""
+    """Remove a folder of this machine; symbolic links are not followed."""
     if folder.is_symlink() or folder.parent.is_symlink():
         return
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name == UNCOMMITTED):

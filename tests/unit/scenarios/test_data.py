@@ -7,7 +7,7 @@ from typing import cast
 
 from airflow_provider_runtime.core.model.dataset import Table
 from airflow_provider_runtime.core.model.scenario import ScenarioData
-from airflow_provider_runtime.core.planning.snapshot.builder import LocationRequest
+from airflow_provider_runtime.core.planning.snapshot.table_chooser import LocationRequest
 from airflow_provider_runtime.scenarios.data import make_locations
 
 

@@ -6,7 +6,7 @@ from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.model.operation import AggregateOperation, Aggregation
 from airflow_provider_runtime.core.planning.check.checked import CheckedExpression, CheckedOperation, Path
 from airflow_provider_runtime.core.planning.check.context import OperationContext, uses_of
-from airflow_provider_runtime.core.planning.check.grouping import Place, check_aggregations, check_group_by
+from airflow_provider_runtime.core.planning.check.grouping import AggregatedRows, check_aggregations, check_group_by
 from airflow_provider_runtime.core.planning.check.names import check_new_name
 from airflow_provider_runtime.core.planning.check.selection import check_selection
 from airflow_provider_runtime.core.planning.check.update import put_added
@@ -19,8 +19,8 @@ def check_aggregate(context: OperationContext) -> CheckedOperation:
     assert isinstance(operation, AggregateOperation)
     scope = context.make_scope()
     where = check_selection(context, operation, scope)
-    place = Place(("arguments",), scope, AGGREGATION, "AGG_002", context.working.poisoned)
-    group_by = check_group_by(context, operation.arguments, place)
+    rows = AggregatedRows(("arguments",), scope, AGGREGATION, "AGG_002", context.working.poisoned)
+    group_by = check_group_by(context, operation.arguments, rows)
     seen: dict[str, str] = {}
 
     def check_column(column: str, path: Path) -> bool:
@@ -28,7 +28,7 @@ def check_aggregate(context: OperationContext) -> CheckedOperation:
         seen.setdefault(column.lower(), column)
         return is_good
 
-    found = check_aggregations(context, operation.arguments, group_by, place, check_column)
+    found = check_aggregations(context, operation.arguments, group_by, rows, check_column)
     expressions = _put_aggregations(context, found, group_by)
     return CheckedOperation(
         operation.seq,

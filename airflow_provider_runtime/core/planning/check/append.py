@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from airflow_provider_runtime.core.catalog.lookup_conditions import make_relation
-from airflow_provider_runtime.core.errors import Code
 from airflow_provider_runtime.core.expr.checker import Checked, check_tree
 from airflow_provider_runtime.core.expr.datatypes import is_assignable
 from airflow_provider_runtime.core.expr.nodes import ColumnRef
@@ -23,7 +22,7 @@ from airflow_provider_runtime.core.planning.check.checked import (
     TableUse,
 )
 from airflow_provider_runtime.core.planning.check.context import OperationContext, make_table_use, uses_of
-from airflow_provider_runtime.core.planning.check.grouping import Place, check_aggregations, check_group_by
+from airflow_provider_runtime.core.planning.check.grouping import AggregatedRows, check_aggregations, check_group_by
 from airflow_provider_runtime.core.planning.check.names import check_alias, check_new_name, check_target, suggest_column
 from airflow_provider_runtime.core.planning.check.selection import check_selection
 from airflow_provider_runtime.core.planning.check.update import make_contribution, put_added
@@ -134,16 +133,10 @@ def _check_source(context: OperationContext, operation: AppendOperation) -> Tabl
     reference, pinned = operation.arguments.source.dataset_id, operation.arguments.source.dataset_version
     answer = context.project.find_dataset(reference, pinned)
     path: Path = ("arguments", "source")
-    if answer.reason == "broken":
-        return None
     if answer.definition is None:
-        reasons: dict[str, tuple[Code, str, str]] = {
-            "not_found": ("APPEND_001", f"source dataset '{reference}' not found", "dataset_id"),
-            "version": ("APPEND_002", f"source dataset '{reference}' has no version {pinned}", "dataset_version"),
-            "disabled": ("DATASET_002", f"source dataset '{reference}' is disabled", "dataset_id"),
-        }
-        code, message, name = reasons[answer.reason]
-        context.report(code, message, (*path, name), answer.hint)
+        missing = answer.describe("source dataset", reference, pinned)
+        if missing is not None:
+            context.report(*missing, (*path, answer.key), answer.hint)
         return None
     place = context.locate((*path, "dataset_id"))
     use = make_table_use(answer.definition, "append", reference, place, seq=operation.seq, pinned=pinned)
@@ -181,10 +174,10 @@ def _check_aggregation(
 ) -> _Grouping:
     """Check an aggregation; `is_filled`: its columns fill the working columns of their names."""
     base: Path = ("arguments", "aggregation")
-    place = Place(base, Scope(relation), SOURCE_AGGREGATION, "APPEND_006", set())
-    group_by = check_group_by(context, arguments, place)
+    rows = AggregatedRows(base, Scope(relation), SOURCE_AGGREGATION, "APPEND_006", set())
+    group_by = check_group_by(context, arguments, rows)
     found = check_aggregations(
-        context, arguments, group_by, place, lambda column, path: not is_filled or _check_known(context, column, path)
+        context, arguments, group_by, rows, lambda column, path: not is_filled or _check_known(context, column, path)
     )
     expressions = tuple(
         CheckedExpression(aggregation.column, checked.type, checked, (*base, "aggregations", position, "expression"))

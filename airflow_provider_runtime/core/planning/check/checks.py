@@ -27,7 +27,6 @@ from airflow_provider_runtime.core.planning.check.context import (
     drop_followers,
     make_table_use,
 )
-from airflow_provider_runtime.core.planning.check.datasets import describe_missing
 from airflow_provider_runtime.core.planning.check.names import read_column_reference, suggest_column
 from airflow_provider_runtime.core.planning.check.output import list_hidden_columns
 from airflow_provider_runtime.core.planning.check.wording import Wording
@@ -229,11 +228,10 @@ class _CheckChecker:
         assert other.dataset_id is not None
         answer = self.project.find_dataset(other.dataset_id, other.dataset_version)
         if answer.definition is None:
-            missing = describe_missing("dataset", other.dataset_id, other.dataset_version, answer)
+            missing = answer.describe("dataset", other.dataset_id, other.dataset_version)
             self.failed = True
             if missing is not None:
-                key = "dataset_version" if answer.reason == "version" else "dataset_id"
-                self._report(missing[1], (*path, key), answer.hint, missing[0])
+                self._report(missing[1], (*path, answer.key), answer.hint, missing[0])
             return None
         place = self.project.definition.locate(*path, "dataset_id")
         use = make_table_use(answer.definition, "check", other.dataset_id, place, pinned=other.dataset_version)

@@ -21,7 +21,7 @@ from airflow_provider_runtime.core.planning.check.checked import CheckedJoin, Pa
 from airflow_provider_runtime.core.planning.check.datasets import DatasetAnswer
 from airflow_provider_runtime.core.planning.check.wording import SELECTOR, Wording
 from airflow_provider_runtime.core.planning.check.working import WorkingSchema
-from airflow_provider_runtime.core.planning.resolve.places import WrittenPlaces
+from airflow_provider_runtime.core.planning.resolve.overlaps import WrittenDestinations
 
 _SELECTOR_USE = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 
@@ -48,7 +48,7 @@ class ProjectContext:
     problems: list[Problem] = field(default_factory=list)
     tables: list[TableUse] = field(default_factory=list)
     used_selectors: set[str] = field(default_factory=set)
-    written: WrittenPlaces = field(default_factory=WrittenPlaces)
+    written: WrittenDestinations = field(default_factory=WrittenDestinations)
     """Where the outputs so far go."""
     registered: dict[str, int] = field(default_factory=dict)
     """The outputs' seq by the name that they register."""

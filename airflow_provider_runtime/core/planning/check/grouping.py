@@ -17,8 +17,8 @@ from airflow_provider_runtime.core.planning.check.wording import Wording
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where an aggregation is: its path, what it sees, and how its mistakes are reported."""
+class AggregatedRows:
+    """The rows that an aggregation is over: its path, what it sees, and how its mistakes are reported."""
 
     path: Path
     scope: Scope
@@ -27,18 +27,18 @@ class Place:
     unknown_columns: set[str]
 
 
-def check_group_by(context: OperationContext, arguments: AggregateArguments, place: Place) -> tuple[str, ...]:
+def check_group_by(context: OperationContext, arguments: AggregateArguments, rows: AggregatedRows) -> tuple[str, ...]:
     """Check the grouping columns and return their bare names."""
-    known = place.scope.working.columns
+    known = rows.scope.working.columns
     names: list[str] = []
     for position, text in enumerate(arguments.group_by):
-        path = (*place.path, "group_by", position)
-        name = read_column_reference(text, place.scope.working.name)
-        if name in place.unknown_columns:
+        path = (*rows.path, "group_by", position)
+        name = read_column_reference(text, rows.scope.working.name)
+        if name in rows.unknown_columns:
             continue
         if name not in known:
             hint = suggest_column(name, list(known))
-            context.report(place.unknown_column_code, f"unknown column '{text}' in group_by", path, hint)
+            context.report(rows.unknown_column_code, f"unknown column '{text}' in group_by", path, hint)
         elif name in names:
             context.report("AGG_003", f"column '{name}' is listed twice in group_by", path, "leave one of them out")
         else:
@@ -50,29 +50,31 @@ def check_aggregations(
     context: OperationContext,
     arguments: AggregateArguments,
     group_by: tuple[str, ...],
-    place: Place,
+    rows: AggregatedRows,
     check_column: Callable[[str, Path], bool],
 ) -> list[tuple[Aggregation, int, Checked | None]]:
     """Check output columns and expressions; `check_column` says what else must hold for an output column."""
     if not arguments.aggregations:
         hint = "add an aggregation such as {column: total, expression: SUM(amount)}"
-        context.report("AGG_001", "at least one aggregation is needed", (*place.path, "aggregations"), hint)
+        context.report("AGG_001", "at least one aggregation is needed", (*rows.path, "aggregations"), hint)
     seen: set[str] = set(group_by)
     found = []
     for position, aggregation in enumerate(arguments.aggregations):
-        path = (*place.path, "aggregations", position)
+        path = (*rows.path, "aggregations", position)
         is_good = _check_output(context, aggregation.column, seen, group_by, (*path, "column"))
         is_good = is_good and check_column(aggregation.column, (*path, "column"))
         seen.add(aggregation.column)
-        checked = check_aggregate_expression(context, aggregation.expression, (*path, "expression"), place)
+        checked = context.check(
+            aggregation.expression,
+            (*path, "expression"),
+            rows.scope,
+            rows.wording,
+            aggregate=True,
+            poisoned=rows.unknown_columns,
+        )
         if is_good:
             found.append((aggregation, position, checked))
     return found
-
-
-def check_aggregate_expression(context: OperationContext, text: str, path: Path, place: Place) -> Checked | None:
-    """Check one aggregate expression."""
-    return context.check(text, path, place.scope, place.wording, aggregate=True, poisoned=place.unknown_columns)
 
 
 def _check_output(

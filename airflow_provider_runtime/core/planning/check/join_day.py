@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from airflow_provider_runtime.core.expr.checker import Checked
-from airflow_provider_runtime.core.expr.scope import Relation, Scope
+from airflow_provider_runtime.core.expr.scope import Scope
 from airflow_provider_runtime.core.expr.typed import Typed
 from airflow_provider_runtime.core.model.base import read_as_date
 from airflow_provider_runtime.core.model.dataset import Table, list_temporal_columns
@@ -29,12 +29,11 @@ class JoinDay:
     expression: Checked | None = None
 
 
-def find_join_day(context: OperationContext, join: RuntimeJoin, relation: Relation | None, path: Path) -> JoinDay:
+def find_join_day(context: OperationContext, join: RuntimeJoin, table: Table, path: Path) -> JoinDay:
     """Return the day that a join's `as_of` names, and report what is wrong with it."""
-    if join.as_of is None or relation is None:
+    if join.as_of is None:
         return JoinDay()
     place: Path = (*path, "as_of")
-    table = next(use.table for use in reversed(context.project.tables) if use.alias == join.alias)
     if table.temporal_mode != "bitemporal":
         message = f"join '{join.alias}' has as_of, and table '{table.name}' is not bitemporal"
         context.report("CATALOG_002", message, place, "leave it out: as_of chooses between rows that hold at some time")

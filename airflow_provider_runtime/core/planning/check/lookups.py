@@ -14,7 +14,6 @@ from airflow_provider_runtime.core.planning.check.context import (
     ProjectContext,
     make_table_use,
 )
-from airflow_provider_runtime.core.planning.check.datasets import describe_missing
 from airflow_provider_runtime.core.planning.check.registered import REGISTRY_FILE
 from airflow_provider_runtime.core.planning.check.working import WorkingSchema
 
@@ -48,7 +47,7 @@ def _find_lookup_table(context: ProjectContext, source: TableUse, lookup: Lookup
         return make_table_use(source.dataset, "lookup", lookup.alias, place, alias=lookup.alias, table=lookup.target)
     answer = context.find_dataset(lookup.target.id, lookup.target.version)
     if answer.definition is None:
-        missing = describe_missing("lookup dataset", lookup.target.id, lookup.target.version, answer)
+        missing = answer.describe("lookup dataset", lookup.target.id, lookup.target.version)
         if missing is not None and context.catalog.find_registration(lookup.target.id) is not None:
             key = "version" if answer.reason == "version" else "id"
             place = source.dataset.locate("lookups", index, "target", key)

@@ -22,7 +22,7 @@ def is_name(text: str) -> bool:
 def check_new_name(context: OperationContext, column: str, path: Path, seen: dict[str, str]) -> bool:
     """Report a column whose name differs from another one's in case only; False when it does.
 
-    `seen` holds the operation's own names so far by their small letters.
+    `seen` holds the operation's own names so far by lower case.
     """
     if context.working.knows(column):
         return True
@@ -51,7 +51,7 @@ def check_target(context: OperationContext, column: str, seen: set[str], lowered
 
 
 def check_alias(context: OperationContext, alias: str, path: Path, seen: dict[str, str]) -> bool:
-    """Report an alias that is taken; False when it is. `seen` holds the operation's aliases by their small letters."""
+    """Report an alias that is taken; False when it is. `seen` holds the operation's aliases by lower case."""
     # To Spark, names that differ only in case are the same.
     names = (context.working.table_name, *context.project.lookups, *context.project.unknown_aliases)
     taken = {name.lower(): name for name in names}
@@ -75,7 +75,7 @@ def _describe_case(name: str, twin: str) -> str:
 
 
 def read_column_reference(text: str, table_name: str) -> str:
-    """Return the column of `table.column` when the table is the one at hand, else the text as it is."""
+    """Return the column of `table.column` when that is this table, else the text as it is."""
     table, dot, column = text.partition(".")
     return column if dot and table == table_name else text
 

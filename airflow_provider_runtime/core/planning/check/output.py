@@ -15,10 +15,10 @@ from airflow_provider_runtime.core.planning.check.working import WorkingSchema
 from airflow_provider_runtime.core.planning.resolve.destinations import (
     PERIOD_FOLDER,
     POSTGRES_NAME_BYTES,
-    is_cut_by_database,
+    exceeds_name_limit,
     resolve_destination,
 )
-from airflow_provider_runtime.core.planning.resolve.places import describe_overlap
+from airflow_provider_runtime.core.planning.resolve.overlaps import describe_overlap
 from spark_jobs.contract.operations import Destination
 from spark_jobs.contract.options import get_option
 
@@ -132,7 +132,7 @@ def _check_destination(
     if destination.kind == "files":
         _check_folder_column(context, operation, columns)
     url = get_option(destination.options, "url") or ""
-    cut = [column.name for column in columns if is_cut_by_database(url, column.name)]
+    cut = [column.name for column in columns if exceeds_name_limit(url, column.name)]
     if destination.kind == "jdbc" and cut:
         message = f"the column '{cut[0]}' has a name of more than {POSTGRES_NAME_BYTES} bytes, which PostgreSQL cuts"
         context.report("OUTPUT_002", message, ("arguments", "columns"), "leave it out, or write a shorter name")
@@ -159,7 +159,7 @@ def describe_folder_column(columns: Iterable[WorkingColumn]) -> tuple[str, str] 
 
 def _check_apart(context: OperationContext, operation: OutputOperation, destination: Destination) -> None:
     """Refuse a place that another output writes to: the later one would replace what the earlier one wrote."""
-    found = context.project.written.find_met(destination)
+    found = context.project.written.find_overlapping(destination)
     if found is not None:
         seq, earlier = found
         met = describe_overlap(destination, earlier)

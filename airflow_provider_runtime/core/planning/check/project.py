@@ -27,7 +27,7 @@ from airflow_provider_runtime.core.planning.check.context import (
     ProjectContext,
     make_table_use,
 )
-from airflow_provider_runtime.core.planning.check.datasets import DatasetAnswer, describe_missing, find_dataset_version
+from airflow_provider_runtime.core.planning.check.datasets import DatasetAnswer, find_dataset_version
 from airflow_provider_runtime.core.planning.check.lookups import check_lookups
 from airflow_provider_runtime.core.planning.check.registered import infer_output_schema
 from airflow_provider_runtime.core.planning.check.wording import SELECTOR
@@ -243,11 +243,9 @@ def _check_input(definition: Definition[Project], checks: ProjectChecks, problem
     project = definition.model
     answer = checks.find_dataset(project.input_dataset_id, project.input_dataset_version)
     if answer.definition is None:
-        missing = describe_missing("input dataset", project.input_dataset_id, project.input_dataset_version, answer)
+        missing = answer.describe("input dataset", project.input_dataset_id, project.input_dataset_version)
         if missing is not None:
-            code, message = missing
-            key = "input_dataset_version" if answer.reason == "version" else "input_dataset_id"
-            problems.append(Problem(code, message, answer.hint, definition.locate(key)))
+            problems.append(Problem(*missing, answer.hint, definition.locate(f"input_{answer.key}")))
         return None
     return make_table_use(
         answer.definition,

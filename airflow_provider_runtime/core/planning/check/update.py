@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from airflow_provider_runtime.core.catalog.lookup_conditions import make_relation
-from airflow_provider_runtime.core.errors import Code
 from airflow_provider_runtime.core.expr.checker import Checked
 from airflow_provider_runtime.core.expr.datatypes import explain_no_common_type
 from airflow_provider_runtime.core.expr.scope import Relation, Scope
@@ -13,7 +12,13 @@ from airflow_provider_runtime.core.expr.typed import Typed
 from airflow_provider_runtime.core.model.operation import Assignment, RuntimeJoin, UpdateOperation
 from airflow_provider_runtime.core.model.schema import DataType
 from airflow_provider_runtime.core.planning.check.amounts import read_constant
-from airflow_provider_runtime.core.planning.check.checked import CheckedExpression, CheckedJoin, CheckedOperation, Path
+from airflow_provider_runtime.core.planning.check.checked import (
+    CheckedExpression,
+    CheckedJoin,
+    CheckedOperation,
+    Path,
+    TableUse,
+)
 from airflow_provider_runtime.core.planning.check.context import (
     OperationContext,
     make_table_use,
@@ -69,27 +74,34 @@ class _JoinChecks:
         """Check one join and let the following expressions see its alias."""
         path: Path = ("arguments", "joins", position)
         is_free = check_alias(self.context, join.alias, (*path, "alias"), self.seen)
-        relation = self._check_dataset(join, path)
-        if not is_free:
+        use = self._find_table(join, path)
+        if use is None or not is_free:
+            self._add_faulty(join, use, path, is_free=is_free)
             return
-        if relation is None:
-            self.unknown.add(join.alias)
-        else:
-            self.relations.append(relation)
-        day = find_join_day(self.context, join, relation, path)
-        condition = self.context.check(
-            join.on, (*path, "on"), self.scope, JOIN_CONDITION, boolean=True, unknown_aliases=frozenset(self.unknown)
-        )
-        if condition is not None and relation is not None:
-            tables = self.context.project.tables
-            index = next(i for i in reversed(range(len(tables))) if tables[i].alias == join.alias)
-            table = tables[index] = replace(tables[index], as_of=day.as_of)
+        relation = make_relation(join.alias, "join", use.table)
+        self.relations.append(relation)
+        day = find_join_day(self.context, join, use.table, path)
+        use = self.context.add_table(replace(use, as_of=day.as_of))
+        condition = self._check_condition(join, path)
+        if condition is not None:
             if day.expression is not None:
-                condition = hold_on(condition, join.alias, table.table, day.expression)
+                condition = hold_on(condition, join.alias, use.table, day.expression)
             defaults = self._check_defaults(join, relation, path)
-            self.checked.append(
-                CheckedJoin(join.alias, table, condition, (*path, "on"), join.required, defaults),
-            )
+            self.checked.append(CheckedJoin(join.alias, use, condition, (*path, "on"), join.required, defaults))
+
+    def _add_faulty(self, join: RuntimeJoin, use: TableUse | None, path: Path, *, is_free: bool) -> None:
+        """Check what can be checked of a join without a dataset, or with an alias that is taken."""
+        if use is not None:
+            self.context.add_table(use)
+        if is_free:
+            self.unknown.add(join.alias)
+            self._check_condition(join, path)
+
+    def _check_condition(self, join: RuntimeJoin, path: Path) -> Checked | None:
+        unknown = frozenset(self.unknown)
+        return self.context.check(
+            join.on, (*path, "on"), self.scope, JOIN_CONDITION, boolean=True, unknown_aliases=unknown
+        )
 
     def _check_defaults(self, join: RuntimeJoin, relation: Relation, path: Path) -> dict[str, Typed]:
         """Return the constants for rows without a match, each of its column's type."""
@@ -113,29 +125,15 @@ class _JoinChecks:
             found[column] = Typed("literal", data_type, value is None, (), value)
         return found
 
-    def _check_dataset(self, join: RuntimeJoin, path: Path) -> Relation | None:
+    def _find_table(self, join: RuntimeJoin, path: Path) -> TableUse | None:
         answer = self.context.project.find_dataset(join.dataset_id, join.dataset_version)
-        if answer.reason == "broken":
-            return None
         if answer.definition is None:
-            reasons: dict[str, tuple[Code, str, str]] = {
-                "not_found": ("JOIN_001", f"Dataset {join.dataset_id} not found in MetadataStore", "dataset_id"),
-                "disabled": (
-                    "JOIN_002",
-                    f"Dataset {join.dataset_id} is disabled and cannot be used in joins",
-                    "dataset_id",
-                ),
-                "version": (
-                    "JOIN_003",
-                    f"Dataset {join.dataset_id} version {join.dataset_version} not found",
-                    "dataset_version",
-                ),
-            }
-            code, message, name = reasons[answer.reason]
-            self.context.report(code, message, (*path, name), answer.hint)
+            missing = answer.describe("join", join.dataset_id, join.dataset_version)
+            if missing is not None:
+                self.context.report(*missing, (*path, answer.key), answer.hint)
             return None
         place = self.context.locate((*path, "dataset_id"))
-        use = make_table_use(
+        return make_table_use(
             answer.definition,
             "join",
             join.dataset_id,
@@ -144,8 +142,6 @@ class _JoinChecks:
             alias=join.alias,
             pinned=join.dataset_version,
         )
-        self.context.add_table(use)
-        return make_relation(join.alias, "join", use.table)
 
 
 def _check_assignments(

@@ -12,7 +12,8 @@ from airflow_provider_runtime.core.model.schema import NULL, DataType
 from airflow_provider_runtime.core.planning.check.checked import Path, WorkingColumn
 from airflow_provider_runtime.core.planning.check.system_columns import list_system_columns
 
-Place = tuple[int, Path]
+ContributionKey = tuple[int, Path]
+"""Distinguishes a contribution from others, the same in every pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +26,8 @@ class Contribution:
     path: Path
 
     @property
-    def place(self) -> Place:
-        """Distinguishes it from other contributions, the same in every pass."""
+    def key(self) -> ContributionKey:
+        """The operation's index, and the path in it."""
         return self.index, self.path
 
 
@@ -35,8 +36,8 @@ class SettledTypes:
     """What an earlier pass knows: the types of added columns, and which values are computed from their own column."""
 
     types: Mapping[str, DataType] = field(default_factory=dict)
-    recursive: Mapping[tuple[str, Place], DataType] = field(default_factory=dict)
-    """By column and place: the type that such a value had in the first pass."""
+    recursive: Mapping[tuple[str, ContributionKey], DataType] = field(default_factory=dict)
+    """By column and key: the type that such a value had in the first pass."""
 
 
 @dataclass(slots=True)
@@ -55,7 +56,7 @@ class WorkingSchema:
     widened: bool = False
     _relation: Relation | None = None
     _lowered: dict[str, str] | None = None
-    """Names by their small letters."""
+    """Names by lower case."""
 
     @classmethod
     def start(cls, table: Table, settled: SettledTypes | None = None) -> WorkingSchema:
@@ -112,7 +113,7 @@ class WorkingSchema:
         self._lowered = None
         present = self.added.get(name)
         known = present.type if present is not None else self.settled.types.get(name, NULL)
-        incoming = self.settled.recursive.get((name, contribution.place), contribution.type)
+        incoming = self.settled.recursive.get((name, contribution.key), contribution.type)
         type_ = common_type(known, incoming)
         if type_ is None:
             return False
@@ -132,7 +133,7 @@ class WorkingSchema:
                     self._relation = None
 
 
-def find_recursive(contributions: Mapping[str, list[Contribution]]) -> dict[tuple[str, Place], DataType]:
+def find_recursive(contributions: Mapping[str, list[Contribution]]) -> dict[tuple[str, ContributionKey], DataType]:
     """Return the values that are computed from their own column (`x = x * 1.1`), with their types.
 
     Such a value counts with the type of the first pass, where every column has the type of what was put in before: its
@@ -140,7 +141,7 @@ def find_recursive(contributions: Mapping[str, list[Contribution]]) -> dict[tupl
     """
     reads = {name: _NOTHING.union(*(value.reads for value in values)) for name, values in contributions.items()}
     return {
-        (name, value.place): value.type
+        (name, value.key): value.type
         for name, values in contributions.items()
         for value in values
         if value.reads and name in _reach(value.reads, reads)
@@ -148,14 +149,14 @@ def find_recursive(contributions: Mapping[str, list[Contribution]]) -> dict[tupl
 
 
 def settle_types(
-    contributions: Mapping[str, list[Contribution]], recursive: Mapping[tuple[str, Place], DataType]
+    contributions: Mapping[str, list[Contribution]], recursive: Mapping[tuple[str, ContributionKey], DataType]
 ) -> SettledTypes:
     """Return the common type of everything that is put into each added column."""
     types: dict[str, DataType] = {}
     for name, values in contributions.items():
         result = NULL
         for value in values:
-            result = common_type(result, recursive.get((name, value.place), value.type)) or result
+            result = common_type(result, recursive.get((name, value.key), value.type)) or result
         types[name] = result
     return SettledTypes(types, recursive)
 

@@ -92,7 +92,7 @@ def _resolve_inline_jdbc(destination: WrittenDestination) -> Destination:
             "a JDBC destination needs the option url", "options", "or name a datasource of type jdbc"
         )
     table = _qualify(destination.table, destination.schema_)
-    _check_kept(get_option(destination.options, "url") or "", table)
+    _check_name_length(get_option(destination.options, "url") or "", table)
     return Destination(
         kind="jdbc", format="jdbc", table=table, options=dict(destination.options), display=f"jdbc/{table}"
     )
@@ -142,7 +142,7 @@ def _write_table(datasource: Datasource, name: str, destination: WrittenDestinat
     _check_name(name, "table")
     table = _qualify(name, destination.schema_ or get_option(datasource.options, "schema"))
     options = merge_options(drop_options(datasource.options, "schema"), destination.options)
-    _check_kept(get_option(options, "url") or "", table)
+    _check_name_length(get_option(options, "url") or "", table)
     return Destination(
         kind="jdbc",
         format="jdbc",
@@ -234,9 +234,9 @@ def _check_name(name: str, key: str) -> None:
         raise _UnresolvedError(message, key, f"write another {key}")
 
 
-def _check_kept(url: str, table: str) -> None:
+def _check_name_length(url: str, table: str) -> None:
     """Refuse a name that the database would cut, so that the job would not find its own table again."""
-    if any(is_cut_by_database(url, name) for name in table.split(".", 1)):
+    if any(exceeds_name_limit(url, name) for name in table.split(".", 1)):
         raise _UnresolvedError(
             f"the table '{table}' has a name of more than {POSTGRES_NAME_BYTES} bytes, which PostgreSQL cuts",
             "table",
@@ -244,7 +244,7 @@ def _check_kept(url: str, table: str) -> None:
         )
 
 
-def is_cut_by_database(url: str, name: str) -> bool:
+def exceeds_name_limit(url: str, name: str) -> bool:
     """Return whether a name is longer than what its database keeps of one."""
     return url.casefold().startswith("jdbc:postgresql:") and len(name.encode()) > POSTGRES_NAME_BYTES
 

@@ -13,7 +13,7 @@ from airflow_provider_runtime.core.errors import Problem
 from airflow_provider_runtime.core.model.operation import OutputOperation
 from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.resolve.locations import make_uri
-from airflow_provider_runtime.core.planning.resolve.places import (
+from airflow_provider_runtime.core.planning.resolve.overlaps import (
     contains_folder,
     find_overlapped,
     may_be_table,

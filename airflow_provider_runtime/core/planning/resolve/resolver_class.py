@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from airflow_provider_runtime.core.calendar.periods import PeriodIndex
 from airflow_provider_runtime.core.catalog.rules_secrets import holds_secret
 from airflow_provider_runtime.core.errors import Problem, ResolveError
-from airflow_provider_runtime.core.model.base import LONGEST_PLACE
+from airflow_provider_runtime.core.model.base import LONGEST_BOUNDED_TEXT
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.planning.resolve.locations import hide_control_characters
 
@@ -80,8 +80,8 @@ def find_fault(location: Location, index: PeriodIndex) -> str | None:
             return f"{show_text(str(name))} is not a text"
         if _SURROGATE.search(name) or _SURROGATE.search(value):
             return f"{show_text(name)} holds half a surrogate pair, which no file can hold"
-        if max(len(name), len(value)) > LONGEST_PLACE:
-            return f"{show_text(name)} has more than {LONGEST_PLACE} characters"
+        if max(len(name), len(value)) > LONGEST_BOUNDED_TEXT:
+            return f"{show_text(name)} has more than {LONGEST_BOUNDED_TEXT} characters"
     if location.path is not None and location.table is not None:
         return "it has a path and a table"
     if location.datasource_id is not None and location.uri is not None:

@@ -172,11 +172,7 @@ def _expand(context: ResolveContext, resolver: Definition[Resolver], rule: int, 
         message = f"the calendar '{index.calendar_id}' has no level '{level}'"
         hint = suggest(level, (*index.levels, ANY_LEVEL))
         raise DefinitionError(Problem("CATALOG_004", message, hint, place))
-    if index.is_finer(level, period.level):
-        found = index.list_children(period, level)
-    else:
-        parent = index.find_parent(period, level)
-        found = (parent,) if parent else ()
+    found = index.list_at(period, level)
     if not found:
         message = f"the calendar '{index.calendar_id}' has no {level} for the {period.level} {period.identifier}"
         raise ResolveError(Problem("PERIOD_001", message, "add it to the calendar, or change the rule's level", place))

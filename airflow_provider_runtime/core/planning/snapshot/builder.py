@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Literal
 
-from airflow_provider_runtime.core.calendar.periods import PeriodIndex
 from airflow_provider_runtime.core.calendar.run_period import (
     PeriodRules,
     Surface,
@@ -21,11 +20,9 @@ from airflow_provider_runtime.core.catalog.definition import Definition
 from airflow_provider_runtime.core.catalog.loader import LoadResult
 from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError, raise_problems
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
-from airflow_provider_runtime.core.model.dataset import Dataset, Table
 from airflow_provider_runtime.core.model.period import Period
 from airflow_provider_runtime.core.model.project import Project
-from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID, Resolver
-from airflow_provider_runtime.core.planning.check.checked import CheckedProject, TableUse
+from airflow_provider_runtime.core.planning.check.checked import CheckedProject
 from airflow_provider_runtime.core.planning.check.placing import place_in_project
 from airflow_provider_runtime.core.planning.check.project import check_runnable
 from airflow_provider_runtime.core.planning.check.registered import add_registered_versions
@@ -34,21 +31,15 @@ from airflow_provider_runtime.core.planning.check.validation import check_needed
 from airflow_provider_runtime.core.planning.check.warnings import list_project_warnings
 from airflow_provider_runtime.core.planning.resolve.destinations import DEFAULT_SANDBOX
 from airflow_provider_runtime.core.planning.resolve.replaced_sources import list_replaced_sources
-from airflow_provider_runtime.core.planning.resolve.resolver_choice import ResolverChoice, choose_resolver
 from airflow_provider_runtime.core.planning.resolve.resolver_service import CredentialReader
 from airflow_provider_runtime.core.planning.resolve.run_period import (
     get_project_day,
     get_project_periods,
     get_run_period,
 )
-from airflow_provider_runtime.core.planning.resolve.slices import locate_slices
 from airflow_provider_runtime.core.planning.resolve.tables import (
     ResolveContext,
-    ResolvedTable,
-    resolve_before_first,
-    resolve_table,
 )
-from airflow_provider_runtime.core.planning.resolve.versioned_tables import Reading, pin_locations
 from airflow_provider_runtime.core.planning.snapshot.check_pins import find_baselines, find_overrides
 from airflow_provider_runtime.core.planning.snapshot.choices import (
     TableChoice,
@@ -64,13 +55,8 @@ from airflow_provider_runtime.core.planning.snapshot.compile import (
     make_plan_mark,
 )
 from airflow_provider_runtime.core.planning.snapshot.compile_checks import CompiledChecks, compile_checks
-from airflow_provider_runtime.core.planning.snapshot.day_of_rows import find_day_of_rows
 from airflow_provider_runtime.core.planning.snapshot.outputs import OutputPlanner
-from airflow_provider_runtime.core.planning.snapshot.pinning import (
-    Pin,
-    pin_table,
-    report_unregistered,
-)
+from airflow_provider_runtime.core.planning.snapshot.table_chooser import Locate, TableChooser
 from airflow_provider_runtime.core.registry.ports import Registry
 from airflow_provider_runtime.core.tables.addresses import PropertyReader
 from spark_jobs.contract.codes import get_family
@@ -79,7 +65,6 @@ from spark_jobs.contract.plan import PERIOD_BITS, Plan, PublicationSettings, Set
 from spark_jobs.contract.snapshot import Period as SnapshotPeriod
 from spark_jobs.contract.snapshot import Project as SnapshotProject
 from spark_jobs.contract.snapshot import Snapshot, seal_snapshot
-from spark_jobs.contract.tables import Location
 
 DEFAULT_SLICE_STORE = ".runtime/slices"
 
@@ -101,22 +86,6 @@ class ResolveOptions:
     asked_in: Surface = "command line"
 
 
-@dataclass(frozen=True, slots=True)
-class LocationRequest:
-    """A table whose locations may be replaced."""
-
-    use: TableUse
-    dataset: Dataset
-    dataset_version: int
-    table: Table
-    period: Period
-    index: PeriodIndex
-
-
-Locate = Callable[[LocationRequest, tuple[Location, ...]], tuple[Location, ...]]
-"""Gets a table and the locations that its resolver chose, and returns those that are read instead."""
-
-
 def build_snapshot(
     loaded: LoadResult,
     project_ref: str,
@@ -136,8 +105,8 @@ def build_snapshot(
     """
     options = options or ResolveOptions()
     definition = get_project(loaded, project_ref, options.version)
-    builder = _Builder(loaded, definition, options, registry, locate, read_credential, warn, read_properties)
-    return builder.build(period)
+    chooser = TableChooser(loaded.catalog, definition, registry, options.as_of, locate, read_properties)
+    return _Builder(loaded, definition, options, chooser, read_credential, warn).build(period)
 
 
 @dataclass(slots=True)
@@ -145,13 +114,10 @@ class _Builder:
     loaded: LoadResult
     definition: Definition[Project]
     options: ResolveOptions
-    registry: Registry | None
-    locate: Locate | None
+    chooser: TableChooser
     read_credential: CredentialReader | None
     warn: Callable[[Problem], None] | None
-    read_properties: PropertyReader | None
     problems: list[Problem] = field(default_factory=list)
-    resolvers: dict[str, Definition[Resolver]] = field(default_factory=dict)
 
     @property
     def catalog(self) -> Catalog:
@@ -159,9 +125,14 @@ class _Builder:
         return self.loaded.catalog
 
     @property
+    def registry(self) -> Registry | None:
+        """The registry, where there is one."""
+        return self.chooser.registry
+
+    @property
     def is_offline(self) -> bool:
         """Whether locations are served by the caller."""
-        return self.locate is not None
+        return self.chooser.is_offline
 
     @property
     def is_draft(self) -> bool:
@@ -190,7 +161,7 @@ class _Builder:
             checks = compile_checks(checked, run=context.run, baselines=baselines)
         used = compiled.used_tables | checks.used_tables if compiled and checks else {use.key for use in checked.tables}
         choices = self._choose_all(checked, context, used)
-        definitions = find_used_definitions(self.catalog, checked, self.resolvers.values())
+        definitions = find_used_definitions(self.catalog, checked, self.chooser.resolvers.values())
         changed = list_changed(self.registry, definitions)
         self.problems += [place_in_project(found, self.definition) for found in changed]
         self._check_credentials(choices, destinations)
@@ -290,64 +261,22 @@ class _Builder:
         choices: dict[str, TableChoice] = {}
         for use in checked.tables:
             try:
-                choices[use.key] = self._choose(use, context, is_read=use.key in used)
+                choices[use.key] = self.chooser.choose(use, context, is_read=use.key in used)
             except RuntimeProviderError as error:
                 if use.key in used:
                     self._collect(error, use.role)
         return choices
 
-    def _choose(self, use: TableUse, context: ResolveContext, *, is_read: bool) -> TableChoice:
-        pin = pin_table(use, self.catalog, self.registry, offline=self.is_offline)
-        choice = self._choose_resolver(use)
-        if (
-            choice.definition is None
-            and choice.id == REGISTRY_RESOLVER_ID
-            and not self.is_offline
-            and pin.registered is None
-        ):
-            if use.dataset.model.on_missing == "empty" and pin.registered_name is not None:
-                return TableChoice(pin, choice, ResolvedTable(()))
-            raise_problems([report_unregistered(pin)])
-        if not is_read:
-            return TableChoice(pin, choice, ResolvedTable(()))
-        dataset = use.dataset.model
-        period = context.index.find_shifted(context.period, dataset.period_shift)
-        if period is None:
-            empty = resolve_before_first(context, choice.definition, dataset, use.table, use.location)
-            return TableChoice(pin, choice, empty)
-        day = find_day_of_rows(use, context.index, context.period, self.options.as_of or context.period.start_date)
-        resolved = self._resolve(pin, choice, replace(context, period=period), day)
-        if self.locate is not None:
-            request = LocationRequest(use, dataset, pin.version, use.table, period, context.index)
-            resolved = replace(resolved, locations=self.locate(request, resolved.locations))
-        return TableChoice(pin, choice, resolved)
-
-    def _choose_resolver(self, use: TableUse) -> ResolverChoice:
-        if self.is_offline and not self.catalog.resolvers and use.dataset.model.resolver_id is None:
-            return ResolverChoice("scenario", 1, "system_default")
-        choice = choose_resolver(self.catalog, self.definition, use.dataset.model, use.location)
-        if choice.definition is not None:
-            self.resolvers[choice.id] = choice.definition
-        return choice
-
-    def _resolve(self, pin: Pin, choice: ResolverChoice, context: ResolveContext, day: date | None) -> ResolvedTable:
-        use, period = pin.use, context.period
-        if choice.definition is not None:
-            dataset = use.dataset.model.model_copy(update={"version": pin.version})
-            resolved = resolve_table(context, choice.definition, dataset, use.table, use.location)
-            if self.is_offline:
-                return resolved
-            reading = Reading(use.table, day, use.location)
-            return replace(resolved, locations=pin_locations(resolved.locations, reading, self.read_properties))
-        if pin.registered is None or self.is_offline:
-            location = Location(kind="memory", period=period.identifier)
-            return ResolvedTable((location,), (), period.level, (period.identifier,))
-        return locate_slices(pin.registered, context.index, period, use.location, use.dataset.model)
-
     def _plan_outputs(self, checked: CheckedProject) -> OutputPlanner:
         sandbox = (self.options.sandbox or DEFAULT_SANDBOX) if self.is_draft and not self.is_offline else None
         return OutputPlanner(
-            self.definition, checked, self.registry, self.read_properties, self.problems, sandbox, self.is_offline
+            self.definition,
+            checked,
+            self.registry,
+            self.chooser.read_properties,
+            self.problems,
+            sandbox,
+            self.is_offline,
         )
 
     # What speaks against it

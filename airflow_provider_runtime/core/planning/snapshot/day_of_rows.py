@@ -10,7 +10,7 @@ from airflow_provider_runtime.core.planning.check.checked import TableUse
 
 
 def find_own_day(use: TableUse, index: PeriodIndex, period: Period) -> date | None:
-    """Return the day that a table has of its own in a run of this period; None where the run's day holds."""
+    """Return the table's own day in a run of this period; None when it is read as of the run's day."""
     if use.table.temporal_mode != "bitemporal" or use.is_read_whole:
         return None
     if isinstance(use.as_of, date):

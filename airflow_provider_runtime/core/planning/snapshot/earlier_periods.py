@@ -1,4 +1,4 @@
-"""What has to be published before a period of a project that goes by the periods before."""
+"""What must be published before a period of a project that waits for earlier periods."""
 
 from __future__ import annotations
 

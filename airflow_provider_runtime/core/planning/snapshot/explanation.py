@@ -95,7 +95,7 @@ def explain_project(root: Path, reference: str, period: str | None = None) -> Ex
 
 
 def _find_run_constants(checked: CheckedProject, identifier: str | None) -> RunConstants:
-    """Return the constants of a run on the day after the period, or of one now, for want of any other period."""
+    """Return the constants of a run on the day after the period; without a period, of a run now."""
     project = checked.definition.model
     calendar = checked.catalog.find_calendar(project.calendar)
     assert calendar is not None

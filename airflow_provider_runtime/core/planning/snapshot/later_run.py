@@ -10,7 +10,7 @@ from spark_jobs.contract.snapshot import Snapshot
 
 
 def list_problems_since(catalog: Catalog, snapshot: Snapshot, *, allow_closed: bool) -> list[Problem]:
-    """Return why the period of a snapshot may not be run any more, by what its calendar's file says now."""
+    """Return why the period of a snapshot may no longer be run, according to its calendar's file."""
     settings = snapshot.plan.settings
     calendar = catalog.find_calendar(settings.calendar)
     index = make_period_index(calendar.model) if calendar is not None else None

@@ -32,10 +32,10 @@ class Lineage(Generic[S]):
 Columns = Mapping[str, Lineage[S]]
 Aliases = Mapping[str, Columns[S]]
 Find = Callable[[Columns[S], Aliases[S]], Lineage[S]]
-"""Follows an expression over the columns of the row at hand and of its aliases."""
+"""Follows an expression over the columns of the current row and of its aliases."""
 
 
-def mix(*parts: Lineage[S] | str | None, by: Iterable[Lineage[S] | None] = ()) -> Lineage[S]:
+def combine(*parts: Lineage[S] | str | None, by: Iterable[Lineage[S] | None] = ()) -> Lineage[S]:
     """Return what is made from all of these, and decided by others."""
     deciding = list(by)
     made = [part for part in parts if isinstance(part, Lineage)]
@@ -170,14 +170,14 @@ class Walk(Generic[S]):
             return self._aggregate(step, list(touched.values()))
         for origin, found in touched.items():
             if step.kind == "delete":
-                self._parts[origin] = replace(found.part, rows=mix("delete", found.part.rows, found.condition))
+                self._parts[origin] = replace(found.part, rows=combine("delete", found.part.rows, found.condition))
             else:
                 self._parts[origin] = _update(step, found, list(touched.values()))
         columns = {
-            value.column: mix("after", *(_get(self._parts[origin].columns, value.column) for origin in touched))
+            value.column: combine("after", *(_get(self._parts[origin].columns, value.column) for origin in touched))
             for value in step.values
         }
-        conditions = mix("conditions", *(found.conditions for found in touched.values()))
+        conditions = combine("conditions", *(found.conditions for found in touched.values()))
         return StepLineage(step.seq, columns, conditions, conditions)
 
     def _touch(self, step: Step[S], part: _Part[S]) -> _Touched[S]:
@@ -185,87 +185,89 @@ class Walk(Generic[S]):
         read: list[Lineage[S]] = []
         for match in step.matches:
             read.append(match.condition(part.columns, {**aliases, match.alias: match.columns}))
-            decided = mix(read[-1], match.rows)
+            decided = combine(read[-1], match.rows)
             aliases[match.alias] = {
-                name: mix("match", column, match.defaults.get(name), by=[decided])
+                name: combine("match", column, match.defaults.get(name), by=[decided])
                 for name, column in match.columns.items()
             }
         condition = None if step.where is None else step.where(part.columns, aliases)
         read += [] if condition is None else [condition]
         is_whole = step.origins.seqs is not None and step.origins.is_whole
-        return _Touched(part, aliases, None if is_whole else condition, mix("conditions", *read))
+        return _Touched(part, aliases, None if is_whole else condition, combine("conditions", *read))
 
     def _aggregate(self, step: Step[S], touched: list[_Touched[S]]) -> StepLineage[S]:
         keys = [[_get(found.part.columns, name) for name in step.group_by] for found in touched]
-        rows = [mix("picked", found.part.rows, found.condition) for found in touched]
-        groups = mix("groups", *rows, *(key for row in keys for key in row))
+        rows = [combine("picked", found.part.rows, found.condition) for found in touched]
+        groups = combine("groups", *rows, *(key for row in keys for key in row))
         found = {
-            value.column: mix("aggregate", value.type, *(_find(value, each) for each in touched), by=[groups])
+            value.column: combine("aggregate", value.type, *(_find(value, each) for each in touched), by=[groups])
             for value in step.values
         }
-        named = {name: mix("key", *(row[i] for row in keys), by=[groups]) for i, name in enumerate(step.group_by)}
+        named = {name: combine("key", *(row[i] for row in keys), by=[groups]) for i, name in enumerate(step.group_by)}
         columns = {**step.new_columns, **named, **found}
         self._parts[step.seq] = _Part(groups, columns, columns)
-        return StepLineage(step.seq, found, mix("conditions", *(each.conditions for each in touched)), groups)
+        return StepLineage(step.seq, found, combine("conditions", *(each.conditions for each in touched)), groups)
 
     def _append(self, step: Step[S], touched: list[_Touched[S]]) -> StepLineage[S]:
         assert step.source_rows is not None
         read, rows, conditions = step.source, step.source_rows, [found.conditions for found in touched]
         if step.source_where is not None:
             conditions.append(step.source_where(read, {}))
-            rows = mix("picked", rows, conditions[-1])
+            rows = combine("picked", rows, conditions[-1])
         if step.group_by or step.values:
             keys = {name: _get(read, name) for name in step.group_by}
-            rows = mix("groups", rows, *keys.values())
-            made = {item.column: mix("aggregate", item.find(read, {}), by=[rows]) for item in step.values}
-            read = {**{name: mix("key", key, by=[rows]) for name, key in keys.items()}, **made}
+            rows = combine("groups", rows, *keys.values())
+            made = {item.column: combine("aggregate", item.find(read, {}), by=[rows]) for item in step.values}
+            read = {**{name: combine("key", key, by=[rows]) for name, key in keys.items()}, **made}
         if step.pair is None:
-            filled = {item.column: mix("set", item.type, item.find(read, {})) for item in step.filled}
+            filled = {item.column: combine("set", item.type, item.find(read, {})) for item in step.filled}
         else:
             alias, find = step.pair
             touched = [replace(found, aliases={**found.aliases, alias: read}) for found in touched]
             pairs = [find(found.part.columns, found.aliases) for found in touched]
             conditions += pairs
-            rows = mix(
+            rows = combine(
                 "pairs",
                 rows,
-                *(mix(found.part.rows, found.condition, pair) for found, pair in zip(touched, pairs, strict=True)),
+                *(combine(found.part.rows, found.condition, pair) for found, pair in zip(touched, pairs, strict=True)),
             )
             filled = {
-                item.column: mix("set", item.type, *(_find(item, found) for found in touched), by=[rows])
+                item.column: combine("set", item.type, *(_find(item, found) for found in touched), by=[rows])
                 for item in step.filled
             }
         if step.distinct:
-            rows = mix("distinct", rows, *filled.values())
+            rows = combine("distinct", rows, *filled.values())
         columns = {**step.new_columns, **filled}
         self._parts[step.seq] = _Part(rows, columns, columns)
-        return StepLineage(step.seq, filled, mix("conditions", *conditions), rows)
+        return StepLineage(step.seq, filled, combine("conditions", *conditions), rows)
 
 
 def _update(step: Step[S], found: _Touched[S], touched: list[_Touched[S]]) -> _Part[S]:
     part, condition = found.part, found.condition
     changed, kept = dict(part.columns), dict(part.kept)
     for item in step.values:
-        value = mix("set", item.type, _find(item, found))
+        value = combine("set", item.type, _find(item, found))
         if item.is_over_group:
             # It depends on all touched rows, wherever they come from.
-            value = mix("over", value, *(mix(each.part.rows, each.condition, _find(item, each)) for each in touched))
+            value = combine(
+                "over", value, *(combine(each.part.rows, each.condition, _find(item, each)) for each in touched)
+            )
         before = [] if condition is None else [_get(part.columns, item.column)]
-        changed[item.column] = mix("update", value, *before, by=[condition])
-        kept[item.column] = mix("kept", changed[item.column], _get(part.kept, item.column))
-    changed["_updated_at"] = mix("touched", _get(part.columns, "_updated_at"), by=[condition])
-    kept["_updated_at"] = mix("kept", changed["_updated_at"], _get(part.kept, "_updated_at"))
+        changed[item.column] = combine("update", value, *before, by=[condition])
+        kept[item.column] = combine("kept", changed[item.column], _get(part.kept, item.column))
+    changed["_updated_at"] = combine("touched", _get(part.columns, "_updated_at"), by=[condition])
+    kept["_updated_at"] = combine("kept", changed["_updated_at"], _get(part.kept, "_updated_at"))
     return _Part(part.rows, changed, kept)
 
 
 def _write(step: Step[S], touched: list[_Touched[S]]) -> StepLineage[S]:
     written = [found.part.kept if step.include_deleted else found.part.columns for found in touched]
-    columns = {name: mix(kind, *(_get(found, name) for found in written)) for name, kind in step.written}
-    picked = (mix("picked", found.part.rows, found.condition) for found in touched)
-    rows = mix("output", str(step.include_deleted), *picked)
+    columns = {name: combine(kind, *(_get(found, name) for found in written)) for name, kind in step.written}
+    picked = (combine("picked", found.part.rows, found.condition) for found in touched)
+    rows = combine("output", str(step.include_deleted), *picked)
     if step.distinct:
-        rows = mix("distinct", rows, *columns.values())
-    return StepLineage(step.seq, columns, mix("conditions", *(found.conditions for found in touched)), rows)
+        rows = combine("distinct", rows, *columns.values())
+    return StepLineage(step.seq, columns, combine("conditions", *(found.conditions for found in touched)), rows)
 
 
 def _find(item: Value[S], found: _Touched[S]) -> Lineage[S]:

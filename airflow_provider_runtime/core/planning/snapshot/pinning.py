@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from airflow_provider_runtime.core.catalog.catalog import Catalog
-from airflow_provider_runtime.core.errors import Code, Problem
+from airflow_provider_runtime.core.errors import Problem
 from airflow_provider_runtime.core.model.resolver import REGISTRY_RESOLVER_ID
 from airflow_provider_runtime.core.planning.check.checked import TableUse
+from airflow_provider_runtime.core.planning.check.datasets import DatasetAnswer
 from airflow_provider_runtime.core.planning.check.registered import REGISTRY_FILE, find_registered_name
 from airflow_provider_runtime.core.registry.ports import DatasetVersion, Registry
 
@@ -56,10 +57,8 @@ def report_unregistered(pin: Pin) -> Problem:
             hint = "name the table like a dataset that a project registers; characters that no name has become _"
         message = f"dataset '{name}' reads the registered dataset with the table '{table}', and there is none yet"
         return Problem("DATA_001", message, hint, pin.use.location)
-    codes: dict[str, tuple[Code, str]] = {
-        "join": ("JOIN_001", f"Dataset {pin.use.reference} not found in MetadataStore"),
-        "append": ("APPEND_001", f"source dataset '{pin.use.reference}' not found"),
-    }
-    code, message = codes.get(pin.use.role, ("DATASET_001", f"dataset '{pin.use.reference}' not found"))
+    what = {"join": "join", "append": "source dataset"}.get(pin.use.role, "dataset")
+    missing = DatasetAnswer(None, "not_found").describe(what, pin.use.reference, None)
+    assert missing is not None
     hint = f"no run has registered '{pin.use.dataset.model.name}' yet: run the project that registers it first"
-    return Problem(code, message, hint, pin.use.location)
+    return Problem(*missing, hint, pin.use.location)

@@ -17,9 +17,9 @@ from airflow_provider_runtime.core.planning.snapshot.lineage import (
     StepLineage,
     Value,
     Walk,
+    combine,
     make_constant,
     make_source,
-    mix,
 )
 from spark_jobs.contract.operations import (
     AggregateOperation,
@@ -126,6 +126,6 @@ def _make_values(items: Iterable[Expression]) -> tuple[Value[SourceColumn], ...]
 def _find(reads: Iterable[Read]) -> Find[SourceColumn]:
     def find(columns: Columns[SourceColumn], aliases: Aliases[SourceColumn]) -> _Lineage:
         tables = ((columns if read.alias is None else aliases.get(read.alias, {}), read.column) for read in reads)
-        return mix("reads", *(table[name] for table, name in tables if name in table))
+        return combine("reads", *(table[name] for table, name in tables if name in table))
 
     return find

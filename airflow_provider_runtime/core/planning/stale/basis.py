@@ -60,7 +60,7 @@ class RunBasis:
 
 
 def read_basis(document: Mapping[str, Any] | None) -> RunBasis | None:
-    """Return what the registry has kept; None of a run of an older package."""
+    """Return what the registry has kept; None for a run of an older package."""
     if document is None:
         return None
     tables = {

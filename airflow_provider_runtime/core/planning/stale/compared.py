@@ -30,7 +30,7 @@ class ComparedTable:
 
     @property
     def columns(self) -> list[SourceColumn]:
-        """Its columns, and its rows as such."""
+        """Its columns, and which rows it has."""
         dataset, table = self.key
         return [SourceColumn(dataset, table), *(SourceColumn(dataset, table, c.name) for c in self.use.table.columns)]
 

@@ -14,9 +14,9 @@ from airflow_provider_runtime.core.planning.check.validation import get_project
 from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods, get_run_period
 from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
 from airflow_provider_runtime.core.planning.stale.files import Fingerprints
-from airflow_provider_runtime.core.planning.stale.look import Look
 from airflow_provider_runtime.core.planning.stale.past import PastRuns, collect_past_runs
 from airflow_provider_runtime.core.planning.stale.plan import Plan, Scope
+from airflow_provider_runtime.core.planning.stale.planner import Planner
 from airflow_provider_runtime.core.registry.ports import Registry
 from airflow_provider_runtime.core.tables.addresses import PropertyReader
 
@@ -36,11 +36,11 @@ def make_plan(
     scope = scope or Scope()
     loaded = _load(catalog, scope) if isinstance(catalog, Path) else catalog
 
-    def read(reading: Registry) -> Look:
+    def read(reading: Registry) -> Planner:
         known = past or collect_past_runs(reading.list_last_runs(reports=False))
-        look = Look(loaded, registry, known, Fingerprints().take, snapshots, scope, read_properties)
-        look.read(reading)
-        return look
+        planner = Planner(loaded, registry, known, Fingerprints().take, snapshots, scope, read_properties)
+        planner.read(reading)
+        return planner
 
     # Files and other sources are looked at after the registry's transaction has ended.
     return registry.read_together(read).make_plan()

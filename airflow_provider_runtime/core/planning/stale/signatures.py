@@ -33,16 +33,16 @@ from airflow_provider_runtime.core.planning.snapshot.lineage import (
     Step,
     Value,
     Walk,
+    combine,
     hash_text,
     make_constant,
     make_source,
-    mix,
 )
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class SourceColumn:
-    """A column of a table that is read; `column` is empty for the table's rows as such."""
+    """A column of a table that is read; an empty `column` stands for which rows the table has."""
 
     dataset_id: str
     table: str
@@ -81,7 +81,7 @@ def sign_outputs(checked: CheckedProject) -> dict[int, OutputSignature]:
     assert checked.input is not None
     read = _read_table(checked.input)
     columns = {
-        column.name: mix("column", column.type.ddl, read.get(column.name, make_constant("system", column.name)))
+        column.name: combine("column", column.type.ddl, read.get(column.name, make_constant("system", column.name)))
         for column in checked.input_columns
     }
     walk = Walk(_read_rows(checked.input), columns)
@@ -129,7 +129,7 @@ def _make_step(checked: CheckedProject, operation: CheckedOperation) -> Step[Sou
 def _make_match(join: CheckedJoin) -> Match[SourceColumn]:
     rows = _read_rows(join.table)
     if join.table.as_of is not None:
-        rows = mix("as of", str(join.table.as_of), rows)
+        rows = combine("as of", str(join.table.as_of), rows)
     defaults = {column: repr(default.value) for column, default in join.defaults.items()}
     return Match(join.alias, _read_table(join.table), rows, _find(join.condition), defaults)
 
@@ -159,7 +159,7 @@ def _sign_node(node: Typed, columns: Columns[SourceColumn], aliases: Aliases[Sou
             parts = [done[id(argument)] for argument in current.args]
             if (function := FUNCTIONS.get(current.op)) is not None and function.is_of_run:
                 parts = [make_source(make_period_source(current.op), current.op)]
-            done[id(current)] = mix(current.op, str(current.type), repr(current.value), *parts)
+            done[id(current)] = combine(current.op, str(current.type), repr(current.value), *parts)
         else:
             stack.append((current, True))
             stack += [(argument, False) for argument in current.args]

@@ -65,7 +65,7 @@ def read_actions(address: TableAddress, version: int) -> list[dict[str, Any]] | 
 
 
 @contextmanager
-def explained(address: TableAddress) -> Iterator[None]:
+def translate_errors(address: TableAddress) -> Iterator[None]:
     """Turn what deltalake raises into errors of this package; its texts may hold secrets."""
     try:
         yield

@@ -21,13 +21,13 @@ from airflow_provider_runtime.core.tables.ports import PinnedTable, RowFilter, T
 class DeltaLakeTable(CommittedTable[DeltaHead]):
     """A folder with a Delta log."""
 
-    def explained(self) -> AbstractContextManager[None]:
+    def translate_errors(self) -> AbstractContextManager[None]:
         """Turn the library's failures into errors of this package."""
-        return connection.explained(self.address)
+        return connection.translate_errors(self.address)
 
     def find_pin(self, version: str | None = None, rows: RowFilter | None = None) -> PinnedTable | None:
         """Return the files of a version."""
-        with self.explained():
+        with self.translate_errors():
             table = connection.find_table(self.address)
             if table is None:
                 return None
@@ -46,7 +46,7 @@ class DeltaLakeTable(CommittedTable[DeltaHead]):
 
     def check_output(self, columns: tuple[TableColumn, ...], *, by_period: bool) -> None:
         """Raise OUTPUT_002 for columns that do not fit."""
-        with self.explained():
+        with self.translate_errors():
             table = connection.find_table(self.address)
             if table is not None:
                 writing.merge_schema(table, self.address, columns, by_period=by_period)

@@ -46,7 +46,7 @@ def explain_refusal(address: TableAddress) -> RuntimeProviderError:
 
 
 @contextmanager
-def explained(address: TableAddress) -> Iterator[None]:
+def translate_errors(address: TableAddress) -> Iterator[None]:
     """Turn what pyiceberg and its catalogs raise into errors of this package; their texts may hold secrets."""
     try:
         with warnings.catch_warnings():

@@ -36,24 +36,24 @@ _MOVED = (
 class IcebergTable(CommittedTable[IcebergHead]):
     """A table of an Iceberg catalog."""
 
-    def explained(self) -> AbstractContextManager[None]:
+    def translate_errors(self) -> AbstractContextManager[None]:
         """Turn the library's failures into errors of this package."""
-        return connection.explained(self.address)
+        return connection.translate_errors(self.address)
 
     def find_pin(self, version: str | None = None, rows: RowFilter | None = None) -> PinnedTable | None:
         """Return the files of a snapshot."""
-        with self.explained():
+        with self.translate_errors():
             table = self._find_table()
             return pinning.pin(table, self.address, version, rows) if table is not None else None
 
     def find_location(self) -> str:
         """Return the folder of data files; that of a table that is missing is where its catalog would make it."""
-        with self.explained():
+        with self.translate_errors():
             return self._locate(self._find_table())
 
     def check_output(self, columns: tuple[TableColumn, ...], *, by_period: bool) -> None:
         """Raise OUTPUT_002 for columns that do not fit."""
-        with self.explained():
+        with self.translate_errors():
             table = self._find_table()
             if table is not None:
                 writing.check_columns(table, self.address, columns, by_period=by_period)
@@ -61,14 +61,14 @@ class IcebergTable(CommittedTable[IcebergHead]):
     def check_rows(self, note: CommitNote, locks: tuple[str, ...] = (), *, is_shared: bool = False) -> None:
         """Raise as tables of all formats do, and OUTPUT_002 for files that hold rows of other periods too."""
         super().check_rows(note, locks, is_shared=is_shared)
-        with self.explained():
+        with self.translate_errors():
             table = self._find_table() if note.periods else None
             if table is not None:
                 writing.list_removed(table, self.address, note.periods)
 
     def open_folder(self, request: CommitRequest) -> AttemptFolder:
         """Return an attempt's folder."""
-        with self.explained():
+        with self.translate_errors():
             table = self._find_table()
             location = self._choose_location(table, request)
             io = table.io if table is not None else self._catalog._load_file_io(location=location)

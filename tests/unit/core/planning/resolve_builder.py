@@ -7,7 +7,8 @@ from pathlib import Path
 
 from airflow_provider_runtime.core.catalog.loader import LoadResult, load_texts
 from airflow_provider_runtime.core.errors import Problem, RuntimeProviderError
-from airflow_provider_runtime.core.planning.snapshot.builder import Locate, ResolveOptions, build_snapshot
+from airflow_provider_runtime.core.planning.snapshot.builder import ResolveOptions, build_snapshot
+from airflow_provider_runtime.core.planning.snapshot.table_chooser import Locate
 from airflow_provider_runtime.core.registry.ports import Registry
 from spark_jobs.contract.snapshot import Snapshot
 from spark_jobs.contract.tables import Location

@@ -12,7 +12,8 @@ import pytest
 
 from airflow_provider_runtime.core.catalog.catalog import registered_dataset_id
 from airflow_provider_runtime.core.errors import RuntimeProviderError
-from airflow_provider_runtime.core.planning.snapshot.builder import LocationRequest, build_snapshot
+from airflow_provider_runtime.core.planning.snapshot.builder import build_snapshot
+from airflow_provider_runtime.core.planning.snapshot.table_chooser import LocationRequest
 from airflow_provider_runtime.core.registry.memory import MemoryRegistry
 from airflow_provider_runtime.core.registry.ports import Registry
 from airflow_provider_runtime.core.runs.begin import begin_attempt

@@ -93,7 +93,7 @@ class Script:
             return answer
         raise NextStep(*call)
 
-    def explained(self) -> AbstractContextManager[None]:
+    def translate_errors(self) -> AbstractContextManager[None]:
         return nullcontext()
 
     def open_folder(self, request: CommitRequest) -> AttemptFolder:

@@ -1,4 +1,4 @@
-"""Whether outputs meet each other, or what a run reads, whatever the way in which places are written down."""
+"""Whether outputs overlap each other, or what a run reads, however their addresses are written."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class _Branch:
     below: dict[str, _Branch] = field(default_factory=dict)
 
 
-class WrittenPlaces:
-    """Where outputs go, as a tree of folders, or of databases, tables and schemas."""
+class WrittenDestinations:
+    """Destinations of outputs, as a tree of folders, or of databases, tables and schemas."""
 
     def __init__(self) -> None:
         self._root = _Branch(0)
         self._outputs: list[tuple[int, Destination]] = []
 
-    def find_met(self, destination: Destination) -> tuple[int, Destination] | None:
+    def find_overlapping(self, destination: Destination) -> tuple[int, Destination] | None:
         """Return seq and place of the first output whose place a destination is, holds or is inside."""
         branch, met = self._root, []
         for part in _list_parts(destination):

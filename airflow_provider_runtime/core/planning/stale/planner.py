@@ -1,9 +1,8 @@
-"""Looks at projects and periods, without Spark: what each run was and read, against what is there now."""
+"""The state of projects and periods, without Spark: what each run was and read, against what is there now."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -20,7 +19,6 @@ from airflow_provider_runtime.core.model.project import Project
 from airflow_provider_runtime.core.planning.check.checked import CheckedProject, TableUse
 from airflow_provider_runtime.core.planning.check.project import ProjectChecks
 from airflow_provider_runtime.core.planning.check.registered import add_registered_versions
-from airflow_provider_runtime.core.planning.check.used_definitions import find_used_definitions
 from airflow_provider_runtime.core.planning.check.validation import check_needed, get_project, list_runnable
 from airflow_provider_runtime.core.planning.resolve.resolver_choice import choose_resolver
 from airflow_provider_runtime.core.planning.resolve.run_period import get_project_periods
@@ -28,22 +26,21 @@ from airflow_provider_runtime.core.planning.snapshot.compile import resolve_dest
 from airflow_provider_runtime.core.planning.snapshot.pinning import pin_table
 from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
 from airflow_provider_runtime.core.planning.stale.basis import describe_output
-from airflow_provider_runtime.core.planning.stale.changes import DefinitionChange, compare_definitions
 from airflow_provider_runtime.core.planning.stale.compared import ComparedProject, ComparedTable, merge_names
 from airflow_provider_runtime.core.planning.stale.compared_basis import compare_basis
-from airflow_provider_runtime.core.planning.stale.due import find_start, list_due, list_in_range, list_periods_at
+from airflow_provider_runtime.core.planning.stale.due import find_start, list_due, list_in_range
 from airflow_provider_runtime.core.planning.stale.past import PastRuns
+from airflow_provider_runtime.core.planning.stale.past_definitions import PastDefinitions
 from airflow_provider_runtime.core.planning.stale.plan import Entry, Plan, Reason, Scope, State, Work, order_entries
 from airflow_provider_runtime.core.planning.stale.signatures import SourceColumn, sign_outputs
 from airflow_provider_runtime.core.planning.stale.sources import Fingerprint, Source, SourceFinder
 from airflow_provider_runtime.core.registry.ports import PeriodRecord, Registry, RunRecord
 from airflow_provider_runtime.core.tables.addresses import PropertyReader
-from spark_jobs.contract.snapshot import Snapshot
 
 
 @dataclass
-class Look:
-    """One look at a catalog and a registry; what several projects or periods need is found once."""
+class Planner:
+    """Compares a catalog and a registry once; what several projects or periods need is found once."""
 
     loaded: LoadResult
     registry: Registry
@@ -55,7 +52,6 @@ class Look:
     """Returns what the credential of a table's catalog or store stands for."""
     _wanted: Sequence[Definition[Project]] = ()
     _statuses: StatusReader | None = None
-    _edited: set[tuple[str, str, int]] = field(default_factory=set)
     _entries: dict[Work, Entry] = field(default_factory=dict)
     _changed: dict[Work, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     """Columns of registered datasets that a run of the period would change, by dataset."""
@@ -63,14 +59,17 @@ class Look:
     _starts: dict[Work, date] = field(default_factory=dict)
     _found_statuses: dict[tuple[str, str, str], PeriodStatus] = field(default_factory=dict)
     _projects: dict[str, ComparedProject] = field(default_factory=dict)
-    _definitions: dict[tuple[str, int, str], DefinitionChange | None] = field(default_factory=dict)
+    _definitions: PastDefinitions = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._definitions = PastDefinitions(self.loaded.catalog, self.registry, self.snapshots)
 
     def read(self, registry: Registry) -> None:
         """Read what the registry knows of the projects in scope; raise what is wrong with their definitions."""
         self._wanted = self._list_wanted(self.scope)
         self._check(registry)
         self._statuses = _Statuses.read(registry)
-        self._edited = self._find_edited(registry)
+        self._definitions.find_edited(registry, [project.checked for project in self._projects.values()])
 
     def make_plan(self) -> Plan:
         """Return the plan of the projects and periods in scope, after the registry was read."""
@@ -80,7 +79,7 @@ class Look:
             self._refuse_period(scope.period)
         ordered = self._order_projects()
         for project, period in self._order(found):
-            self._look_at(project, period)
+            self._assess(project, period)
         names = {definition.model.name for definition in self._wanted}
         chosen = [entry for work, entry in self._entries.items() if work.project in names]
         return Plan(order_entries(chosen, self._starts, [project.name for project in ordered]), scope)
@@ -190,7 +189,7 @@ class Look:
 
     # One project's period
 
-    def _look_at(self, project: ComparedProject, period: Period) -> None:
+    def _assess(self, project: ComparedProject, period: Period) -> None:
         work = Work(project.name, period.identifier)
         key = (project.id, period.identifier)
         latest, published = self.past.latest.get(key), self.past.published.get(key)
@@ -250,7 +249,8 @@ class Look:
             shifted = project.index.find_shifted(period, table.use.dataset.model.period_shift)
             if upstream is None or shifted is None or (upstream.id == project.id and shifted == period):
                 continue
-            for found in list_periods_at(project.index, shifted, upstream.definition.model.level):
+            level = upstream.definition.model.level
+            for found in project.index.list_at(shifted, level) if level in project.index.levels else ():
                 yield Work(upstream.name, found.identifier)
 
     def _list_reasons(
@@ -261,7 +261,7 @@ class Look:
         sources: Mapping[tuple[str, str], Source],
         depends_on: Sequence[Work],
     ) -> Iterator[Reason]:
-        own: list[Reason] = [*self._list_definition_reasons(project, run)]
+        own: list[Reason] = [*self._definitions.list_reasons(project, run)]
         other = compare_basis(project, period, run, sources)
         own += other.reasons
         own += self._list_table_reasons(project, run, sources, other.moved)
@@ -274,49 +274,6 @@ class Look:
                 changed[dataset] = merge_names([changed.get(dataset, ()), columns])
         self._changed[Work(project.name, period.identifier)] = changed
         yield from own
-
-    def _list_definition_reasons(self, project: ComparedProject, run: RunRecord) -> Iterator[Reason]:
-        change = self._compare_definition(project, run)
-        if change is None or not change.outputs:
-            return
-        where = "; ".join(f"output {found.seq}: {', '.join(found.columns)}" for found in change.outputs)
-        version = project.definition.model.version
-        versions = f"version {run.project_version} to {version}"
-        if version == run.project_version:
-            versions = f"version {version} was edited after use: give it a new version"
-        detail = f"{versions}: {', '.join(change.operations) or 'what it reads'} ({where})"
-        yield Reason("definition", detail, merge_names(found.columns for found in change.outputs))
-
-    def _compare_definition(self, project: ComparedProject, run: RunRecord) -> DefinitionChange | None:
-        key = (project.id, run.project_version, project.definition.digest)
-        if key not in self._definitions:
-            before = self._find_definition(project, run)
-            if before is None or before.digest == project.definition.digest:
-                self._definitions[key] = None
-            else:
-                known = add_registered_versions(self.loaded.catalog, [before], self.registry)
-                checked = ProjectChecks(known).check(before)
-                self._definitions[key] = compare_definitions(checked, project.checked) if checked.ok else None
-        return self._definitions[key]
-
-    def _find_definition(self, project: ComparedProject, run: RunRecord) -> Definition[Project] | None:
-        if run.project_version != project.definition.model.version:
-            found = self.loaded.catalog.find_project(project.id, run.project_version)
-            if found is not None:
-                return found
-        elif ("project", project.id, run.project_version) not in self._edited:
-            return None
-        snapshot = self.snapshots.find(run)
-        return read_project(snapshot) if snapshot is not None else None
-
-    def _find_edited(self, registry: Registry) -> set[tuple[str, str, int]]:
-        """Return the projects and datasets that were edited under a version that was run, by kind, id and version."""
-        used = {
-            definition
-            for project in self._projects.values()
-            for definition in find_used_definitions(self.loaded.catalog, project.checked, ())
-        }
-        return {(found.kind, found.id, found.version) for found in registry.find_changed(sorted(used, key=str))}
 
     def _list_table_reasons(
         self,
@@ -336,7 +293,7 @@ class Look:
             if int(source["version"]) != version and (has_other_files or not table.pin.is_registered):
                 detail = f"dataset '{name}' has version {version}, the run read version {source['version']}"
                 yield Reason("version", detail, project.list_affected(table.columns))
-            elif ("dataset", table.use.dataset.model.id, version) in self._edited:
+            elif self._definitions.is_edited("dataset", table.use.dataset.model.id, version):
                 detail = f"version {version} of dataset '{name}' was edited after use: give it a new version"
                 yield Reason("version", detail, project.list_affected(table.columns))
             elif has_other_files and table.key not in moved:
@@ -360,7 +317,7 @@ class Look:
         self, project: ComparedProject, run: RunRecord, reasons: Sequence[Reason]
     ) -> dict[str, tuple[str, ...]]:
         """Return the columns of the datasets that it registers which a run would change."""
-        change = self._compare_definition(project, run)
+        change = self._definitions.compare(project, run)
         found = {c.registers: c.columns for c in (change.outputs if change is not None else ()) if c.registers}
         touched = merge_names(reason.columns for reason in reasons if reason.kind != "definition")
         for dataset, columns in self._list_affected_datasets(project, touched).items():
@@ -389,15 +346,6 @@ class _Statuses:
     def get_period(self, calendar: str, period: str) -> PeriodRecord:
         """Return the status of a period; open when nobody has set it."""
         return self.records.get((calendar, period)) or PeriodRecord(calendar, period, "open")
-
-
-def read_project(snapshot: Snapshot) -> Definition[Project] | None:
-    """Return the project's definition that a snapshot was made from, None when it is not one of today's language."""
-    try:
-        model = Project.model_validate_json(json.dumps(snapshot.project_snapshot))
-    except ValueError:
-        return None
-    return Definition.from_model("project", model, "<snapshot>")
 
 
 def _list_unknown(project: ComparedProject, sources: Mapping[tuple[str, str], Source]) -> Iterator[str]:
