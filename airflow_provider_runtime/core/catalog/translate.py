@@ -21,14 +21,13 @@ from airflow_provider_runtime.core.model.base import (
     TITLE_PATTERN,
     Flag,
 )
-from airflow_provider_runtime.core.model.operation import OPERATION_TYPES
 from airflow_provider_runtime.core.rendering import escape_control
 from airflow_provider_runtime.core.suggest import find_nearest, list_names
 
 TAGGED = {
     "target": ("table", "dataset"),
     "strategy": ("path", "table", "catalog"),
-    "operations": OPERATION_TYPES,
+    "operations": ("update", "aggregate", "append", "delete", "output"),
     "equals": ("other", "constant"),
 }
 """Keys below which pydantic puts the kind into an error's path."""

@@ -17,7 +17,6 @@ from spark_jobs.contract.why import LOADED, Change, Group, History, JoinMatch, O
 
 WIDTH = 80
 BOLD, GREEN, RED, RESET = "\x1b[1m", "\x1b[32m", "\x1b[31m", "\x1b[0m"
-_MADE = {LOADED: "read", "append": "appended", "aggregate": "made"}
 
 
 def write_history(snapshot: Snapshot, found: FoundRun, history: History, *, color: bool = False) -> str:

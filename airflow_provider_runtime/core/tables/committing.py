@@ -245,11 +245,6 @@ class CommittedTable(Committer[HeadT]):
     def __init__(self, address: TableAddress) -> None:
         self.address = address
 
-    def find_version(self) -> str | None:
-        """Return the current version."""
-        with self.translate_errors():
-            return self.read_head().version
-
     def find_state(self) -> TableState:
         """Return the current version and the table's id."""
         with self.translate_errors():

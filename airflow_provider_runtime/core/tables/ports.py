@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -85,12 +84,6 @@ class PinnedTable:
         """All files, of all groups."""
         return tuple(file for group in self.groups for file in group.files)
 
-    @property
-    def fingerprint(self) -> str:
-        """Digest of which files these are: other commits to the table leave it as it is."""
-        lines = sorted(f"{file.uri}\0{file.size}" for file in self.files)
-        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
 
 @dataclass(frozen=True, slots=True)
 class TableState:
@@ -117,9 +110,6 @@ class RowFilter:
 
 class VersionedTable(Protocol):
     """A table of either format."""
-
-    def find_version(self) -> str | None:
-        """Return the current snapshot id or version; None when there is no table, or nothing in it."""
 
     def find_state(self) -> TableState:
         """Return the current version, and which table has it."""

@@ -22,7 +22,7 @@ from tests.integration.tables.kit import LEDGER, TableKit, lines, with_base
 def test_first_commit_makes_the_table(kit: TableKit) -> None:
     version = kit.publish(lines("2026-01", "1.00", "2.00"))
     assert kit.read() == lines("2026-01", "1.00", "2.00")
-    assert kit.open().find_version() == version
+    assert kit.open().find_state().version == version
 
 
 def test_period_is_replaced_in_one_version_and_others_stay(kit: TableKit) -> None:
@@ -313,7 +313,7 @@ def test_table_that_was_dropped_meanwhile_is_run_002(kit: TableKit) -> None:
     with pytest.raises(RuntimeProviderError, match="is not the table at which the run began") as caught:
         kit.open().commit(request)
     assert caught.value.code == "RUN_002"
-    assert kit.open().find_version() is None
+    assert kit.open().find_state().version is None
 
 
 def test_unpartitioned_table_is_replaced_by_period_where_files_allow_it(kit: TableKit) -> None:

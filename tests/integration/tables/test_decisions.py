@@ -63,13 +63,13 @@ def list_attempts(books: Books) -> list[Path]:
 
 def test_staged_rows_are_seen_by_nobody_and_gone_after_discard(books: Books) -> None:
     staged = Staged(books)
-    assert books.results.open().find_version() is None
+    assert books.results.open().find_state().version is None
     assert len(list_attempts(books)) == 1
     staged.discard()
     assert list_attempts(books) == []
     with pytest.raises(RuntimeProviderError, match="was given up"):
         staged.publish()
-    assert books.results.open().find_version() is None
+    assert books.results.open().find_state().version is None
 
 
 @pytest.mark.parametrize("is_table_gone", [True, False])
@@ -171,7 +171,7 @@ def test_check_compares_with_a_pinned_version_of_a_table(books: Books) -> None:
     books.define(double_into(books.destination()), checks=[check])
     snapshot = books.place.resolve("close", "2026-01")
     (pinned,) = snapshot.resolver_snapshot.check_datasets
-    assert pinned.table_version == books.ledger.open().find_version()
+    assert pinned.table_version == books.ledger.open().find_state().version
     books.ledger.publish(lines("2026-01", "100.00"), token=2)
     result = books.place.execute(snapshot)
     assert result.succeeded, result.problems
@@ -187,7 +187,7 @@ def test_approval_publishes_what_was_looked_at(books: Books) -> None:
     with pytest.raises(RuntimeProviderError) as caught:
         runner.publish(snapshot, uri)
     assert caught.value.code == "APPROVAL_001"
-    assert books.results.open().find_version() is None
+    assert books.results.open().find_state().version is None
 
 
 def test_amounts_are_exact(books: Books) -> None:

@@ -127,7 +127,7 @@ def test_catalog_that_does_not_answer_makes_nothing_stale(books: Books, monkeypa
 
 
 def test_evidence_names_versions_of_tables(books: Books) -> None:
-    version = books.ledger.open().find_version()
+    version = books.ledger.open().find_state().version
     run_all(books)
     evidence = gather(books)
     assert [(pin["used_by"], pin["table_version"]) for pin in evidence.pins] == [("input", version)]

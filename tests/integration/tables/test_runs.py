@@ -74,7 +74,7 @@ def test_same_rows_again_make_no_version(books: Books) -> None:
     snapshot = books.place.resolve("close", "2026-01")
     first, second = books.place.execute(snapshot), books.place.execute(snapshot)
     versions = [result.report["outputs"][0]["table_version"] for result in (first, second)]
-    assert versions[0] == versions[1] == books.results.open().find_version()
+    assert versions[0] == versions[1] == books.results.open().find_state().version
 
 
 def test_table_may_be_read_and_replaced_by_the_same_run(books: Books) -> None:
@@ -318,7 +318,7 @@ def test_staged_rows_are_committed_when_they_are_published(books: Books) -> None
     uri = write_snapshot(snapshot, str(books.place.folder / "snapshots"))
     runner = LocalRunner(books.place.registry, lambda: books.place.spark, books.place.said.append, stage_only=True)
     assert runner.execute(snapshot, uri).report["status"] == "staged"
-    assert books.results.open().find_version() is None
+    assert books.results.open().find_state().version is None
     assert runner.publish(snapshot, uri).succeeded
     assert books.read_results() == [("2026-01", "A0", "2.00")]
 

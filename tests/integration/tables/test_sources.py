@@ -87,7 +87,7 @@ def test_declared_column_of_a_type_that_no_dataset_has_is_named(books: Books, na
     result = books.place.execute(books.place.resolve("close", "2026-01"))
     assert [problem.code for problem in result.problems] == ["DATA_002"]
     assert name in str(result.problems[0])
-    assert books.results.open().find_version() is None
+    assert books.results.open().find_state().version is None
 
 
 def test_timestamps_with_and_without_a_zone_are_the_same_instant_in_utc(books: Books) -> None:
@@ -232,7 +232,7 @@ def test_every_use_of_a_table_is_pinned(books: Books) -> None:
         )
         write(books, name, data)
         declare(books, name=name)
-        versions[name] = replace(books.ledger, name=name).open().find_version()
+        versions[name] = replace(books.ledger, name=name).open().find_state().version
     lookup = {
         "alias": "n",
         "target": {"type": "dataset", "id": "names", "version": 2},

@@ -11,13 +11,13 @@ import pytest
 
 from airflow_provider_runtime.core.expr.checker import check_expression
 from airflow_provider_runtime.core.expr.evaluator import evaluate
-from airflow_provider_runtime.core.expr.formatter import format_expression
 from airflow_provider_runtime.core.expr.parser import parse
 from airflow_provider_runtime.core.expr.run_constants import RunConstants
 from airflow_provider_runtime.core.expr.scope import Relation, Scope, ScopeColumn
 from airflow_provider_runtime.core.expr.spark_sql import compile_equalities, compile_sql
 from airflow_provider_runtime.core.model.schema import BOOLEAN, DATE, INTEGER, STRING, make_decimal
 from tests.effort import count_steps
+from tests.unit.core.expr.formatter import format_expression
 
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
 RUN = RunConstants(NOW, "2026-01", date(2026, 1, 1), date(2026, 1, 31), "2025-12")

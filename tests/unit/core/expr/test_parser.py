@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_runtime.core.expr.formatter import format_expression
 from airflow_provider_runtime.core.expr.parser import parse
 from airflow_provider_runtime.core.expr.problems import ExpressionSyntaxError
+from tests.unit.core.expr.formatter import format_expression
 
 GOOD = [
     "NOT(a) = b AND x.y IN (1, 2.50) OR OR(a, b) AND NOT z BETWEEN 1 + 2 * 3 AND --4",
