@@ -253,7 +253,7 @@ def test_override_publishes_and_its_withdrawal_stops_the_next_run(page: Page, ai
 
     assert run_from_the_page(page, airflow) == "success"
     expect(open_checked()).to_contain_text("overridden")
-    said = confirm(page, "Withdraw override", "the cent is found")
+    said = confirm(page, "Withdraw override", "the cent is found", confirmed_by="Withdraw")
     assert "stops runs" in said
 
     assert run_from_the_page(page, airflow) == "failed"
