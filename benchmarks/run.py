@@ -190,6 +190,11 @@ One row of the close pipeline, asked for with `airflow-runtime why`, beside the 
 its own process, and its start counts. The total is one of four rows in ten.""",
         lambda options: run_script("why.py", "--work", str(options.work), "--sizes", *options.sizes),
     ),
+    "board": (
+        "The board",
+        "What the page asks for, of a server without other work.",
+        lambda options: ["```", *run_script("board.py", *choose(options, "--quick")), "```"],
+    ),
     "commands": (
         "Commands",
         "Seconds of the clock, beside what they should stay below.",
