@@ -37,6 +37,15 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class RegisteredSlice:
+    """What the registry says of the files of a slice."""
+
+    rows: int
+    content: Annotated[str, Matching("[0-9a-f]{64}")] | None = None
+    """Digest of the files without footers; None where that was unknown."""
+
+
+@dataclass(frozen=True, slots=True)
 class Location:
     """Where rows are: files, a table over JDBC, a pinned version of an Iceberg or Delta table, or rows written out."""
 
@@ -61,6 +70,8 @@ class Location:
     """For a table: the Parquet files of this version, as paths below `uri`."""
     bytes: int | None = None
     """For a table: the bytes of `files` together, as its metadata state them."""
+    registered: RegisteredSlice | None = None
+    """For files that are a slice of a registered dataset."""
     file_list: Annotated[str, Matching("[0-9a-f]{64}")] | None = None
     """Where `files` are kept beside the snapshot: the digest of their list."""
     schema: tuple[Column, ...] = ()

@@ -100,6 +100,18 @@ class FileOutput(Output):
         with self.explained():
             return self._table.holds_files(self._kept_files)
 
+    def check_staged(self) -> None:
+        """Raise PLAN_001 when staged files are gone or have another size."""
+        with self.explained():
+            found = self._files.list_sizes(self._table.find_staged(self._files.uri))
+            if found == self._kept_files:
+                return
+            self.area.check()
+            message = (
+                f"what was staged for {self.operation.destination.display} has changed since: its files are others"
+            )
+            raise JobError("PLAN_001", message, hint="discard it and run again", mark=self.operation.mark)
+
     def keep(self, until_millis: int) -> None:
         """Keep the staged files from being swept."""
         with self.explained():

@@ -106,6 +106,9 @@ class Output:
     def note_writer(self) -> None:
         """Note who publishes here; OUTPUT_002 when another project did."""
 
+    def check_staged(self) -> None:
+        """Raise PLAN_001 when what an earlier process has staged has changed; a database looks by itself."""
+
     def rehearse(self) -> None:
         """Raise what the destination has against the output."""
         raise NotImplementedError

@@ -118,9 +118,9 @@ class StagedFiles:
         keeper = min(self._rows_of)
         return self.rows > 0 or name != keeper
 
-    def list_sizes(self) -> dict[str, int]:
-        """Return names and sizes of the files."""
-        return {entry.name: entry.size for entry in self.storage.list(self.uri) if not _is_hidden(entry.name)}
+    def list_sizes(self, uri: str | None = None) -> dict[str, int]:
+        """Return names and sizes of the files, wherever they are by now."""
+        return {entry.name: entry.size for entry in self.storage.list(uri or self.uri) if not _is_hidden(entry.name)}
 
     def _list_files(self) -> list[str]:
         return list(self.list_sizes())
@@ -165,6 +165,10 @@ class FileTable:
         found = self._list_files(self._period_uri)
         return bool(found) and found == dict(files) and (not self.overwrite or self._is_only_period())
 
+    def find_staged(self, staged_uri: str) -> str:
+        """Return where the staged files are: a process that ended while it overwrote may have moved them."""
+        return staged_uri if self.storage.exists(staged_uri) else self._name_inside(staged_uri)
+
     def find_published(self) -> str | None:
         """Return the folder whose rows would be replaced; None when there is none."""
         uri = self.uri if self.overwrite else self._period_uri
@@ -193,10 +197,13 @@ class FileTable:
                 self.storage.make_folder(self.uri)
                 return
 
+    def _name_inside(self, staged_uri: str) -> str:
+        return join_uri(f"{staged_uri}.table", f"period={self.period}")
+
     def _wrap(self, staged_uri: str) -> str:
         """Make the staged period the only one of a staged table."""
         table = staged_uri + ".table"
-        inside = join_uri(table, f"period={self.period}")
+        inside = self._name_inside(staged_uri)
         if self.resumes and not self.storage.exists(staged_uri) and self.storage.exists(inside):
             return table
         self.storage.make_folder(table)

@@ -182,6 +182,8 @@ class Publication:
         """Publish what an earlier process of this attempt has staged; what one has published already is left alone."""
         self._take_up(staged)
         left = [output for output in self._outputs.values() if not output.is_published()]
+        for output in left:
+            output.check_staged()
         for output in left[1:]:
             output.rehearse()
         return self._swap_in(left, before_swap)

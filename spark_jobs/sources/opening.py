@@ -25,6 +25,7 @@ from spark_jobs.sources.raw_rows import (
     TableFolderError,
 )
 from spark_jobs.sources.read_errors import find_read_failure, find_wrong_option, is_unreachable
+from spark_jobs.sources.slices import ChangedSliceError, refuse_changed_slice
 from spark_jobs.sources.tables import MissingVersionError, ReplacedFilesError, read_table
 from spark_jobs.spark.jvm import list_causes
 
@@ -104,7 +105,9 @@ def _open_location(
     if location.kind == "table":
         return read_table(context.spark, location)
     periods = {temporal.period_column: location.period or context.run_period} if temporal.mode == "period" else {}
-    return read_files(context.spark, location, wanted, credentials, periods)
+    rows = read_files(context.spark, location, wanted, credentials, periods)
+    refuse_changed_slice(context.spark, rows)
+    return rows
 
 
 def _explain_failure(table: Table, location: Location, error: Exception) -> list[MarkedProblem] | None:
@@ -124,6 +127,11 @@ def _explain_failure(table: Table, location: Location, error: Exception) -> list
             f"they have {error.size} bytes, and {error.stated} by the table's metadata"
         )
         return [_make_problem(table, "DATA_001", what, "restore the files; a table's files are never changed in place")]
+    if isinstance(error, ChangedSliceError):
+        what = f"the files of the registered slice {place} were replaced: {error}"
+        return [
+            _make_problem(table, "DATA_001", what, "restore them from a backup, or run the project that registers it")
+        ]
     if isinstance(error, TableFolderError):
         what = f"{error.folder} is a table of {error.format.title()}: its files hold rows of older versions too"
         hint = f"read it through a datasource of `type: {error.format}`"

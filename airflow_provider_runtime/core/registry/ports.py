@@ -156,6 +156,8 @@ class SliceRecord:
     output_seq: int
     snapshot_sha256: str
     first_version: int
+    content: str | None = None
+    """Digest of the rows, when the job had one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,14 @@ def _make_registration(write: SliceWrite, version: int, uri: str, *, created: bo
 
 def _make_slice(row: SliceRow) -> SliceRecord:
     return SliceRecord(
-        row.period, row.uri, row.rows, row.definition, row.output_seq, row.snapshot_sha256, row.first_version
+        row.period,
+        row.uri,
+        row.rows,
+        row.definition,
+        row.output_seq,
+        row.snapshot_sha256,
+        row.first_version,
+        row.content,
     )
 
 

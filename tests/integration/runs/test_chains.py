@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
 from airflow_provider_runtime.cli.run import command
 from airflow_provider_runtime.core.errors import DataError, PeriodError, RuntimeProviderError
+from spark_jobs.sources import slices
 from tests.integration.runs.workplace import Workplace, make_output, make_project, make_update, money
 
 pytestmark = [pytest.mark.spark, pytest.mark.integration]
@@ -87,6 +90,27 @@ def test_the_same_snapshot_over_other_rows_registers_a_new_version(chain: Workpl
     assert chain.execute(snapshot).registrations[0].version == 1
     chain.write_sales("2026-01", north="10.00", south="6.00")
     assert chain.execute(snapshot).registrations[0].version == 2
+
+
+@pytest.mark.parametrize("most_bytes", [1 << 20, 0])
+def test_slice_whose_files_were_replaced_is_not_read(
+    chain: Workplace, monkeypatch: pytest.MonkeyPatch, most_bytes: int
+) -> None:
+    monkeypatch.setattr(slices, "MOST_BYTES_READ_AGAIN", most_bytes)
+    for period in ("2026-01", "2026-02"):
+        chain.run("first", period)
+    chain.run("reader", "2026-01")
+    found = chain.registry.find_version("Doubled Sales")
+    assert found is not None
+    (january, february) = (Path(found.slices[i].uri[7:]) for i in (0, 1))
+    january.rename(january.with_name("aside"))
+    january.symlink_to(february)
+    result = chain.execute(chain.resolve("reader", "2026-01"))
+    assert [problem.code for problem in result.problems] == ["DATA_001"]
+    assert "were replaced" in result.problems[0].message
+    january.unlink()
+    january.with_name("aside").rename(january)
+    chain.run("reader", "2026-01")
 
 
 def test_a_period_that_was_never_registered_has_no_data(chain: Workplace) -> None:

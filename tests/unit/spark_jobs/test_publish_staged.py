@@ -265,3 +265,18 @@ def test_attempt_that_ended_ahead_of_the_clock_is_reported_with_a_remedy(
 )
 def test_hidden_folder_is_beside_the_table(table: str, hidden: str) -> None:
     assert get_hidden_folder(table) == hidden
+
+
+@pytest.mark.parametrize("overwrites", [False, True])
+@pytest.mark.parametrize("change", [Path.unlink, lambda path: path.write_text("other rows")])
+def test_staged_files_that_were_changed_are_not_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], object], overwrites: bool
+) -> None:
+    books = Books(tmp_path, monkeypatch, overwrites=overwrites)
+    books.publish(1, "old")
+    staged = books.stage(2, "new")
+    (file,) = tmp_path.glob(".totals.runtime/staging/*/*/51/*.parquet")
+    change(file)
+    with pytest.raises(JobError, match=r"PLAN_001.*has changed since"):
+        books.publish_staged(2, staged)
+    assert books.read() == [["old"], ["old"]]

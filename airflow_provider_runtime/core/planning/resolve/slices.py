@@ -13,7 +13,7 @@ from airflow_provider_runtime.core.registry.ports import DatasetVersion, SliceRe
 from airflow_provider_runtime.core.suggest import list_names
 from spark_jobs.contract.addresses import escape_pattern
 from spark_jobs.contract.plan import RuleTrace
-from spark_jobs.contract.tables import Location
+from spark_jobs.contract.tables import Location, RegisteredSlice
 
 
 def locate_slices(
@@ -76,4 +76,11 @@ def choose_slice_periods(held: Iterable[str], index: PeriodIndex, period: Period
 
 def _make_location(found: SliceRecord) -> Location:
     columns = tuple(column["name"] for column in found.definition.get("main_table", {}).get("columns", ()))
-    return Location(kind="files", format="parquet", uri=escape_pattern(found.uri), period=found.period, columns=columns)
+    return Location(
+        kind="files",
+        format="parquet",
+        uri=escape_pattern(found.uri),
+        period=found.period,
+        columns=columns,
+        registered=RegisteredSlice(found.rows, found.content),
+    )
