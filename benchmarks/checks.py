@@ -48,11 +48,12 @@ def load(data: Path, folder: Path, checks: tuple[str, ...]) -> Callable[[], Snap
     from airflow_provider_runtime.core.catalog.loader import load_catalog
     from airflow_provider_runtime.core.planning.snapshot.builder import build_snapshot
 
-    folder.mkdir(parents=True)
+    catalog = folder / "catalog"
+    catalog.mkdir(parents=True)
     text = CLOSE.read_text(encoding="utf-8").replace("@DATA@", str(data)).replace("@OUT@", str(folder / "out"))
     listed = "".join(f"\n    - {check}" for check in checks)
-    (folder / "catalog.yaml").write_text(text.rstrip() + (f"\n  checks:{listed}\n" if checks else "\n"), "utf-8")
-    loaded = load_catalog(folder)
+    (catalog / "catalog.yaml").write_text(text.rstrip() + (f"\n  checks:{listed}\n" if checks else "\n"), "utf-8")
+    loaded = load_catalog(catalog)
     return lambda: build_snapshot(loaded, "close", "2026-01")
 
 
@@ -113,7 +114,7 @@ def run_command(folder: Path) -> Measured:
     """Run the command in a process of its own; its Java counts."""
     # Java may outlive the command that has started it: it becomes ours, and is waited for.
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    command = [sys.executable, "-m", "airflow_provider_runtime.cli.main", "run", "--catalog", str(folder), *ARGUMENTS]
+    command = [sys.executable, "-m", "airflow_provider_runtime.cli.main", "run", "--catalog", "catalog", *ARGUMENTS]
     begin, busy = time.perf_counter(), _read_children()
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     seconds = time.perf_counter() - begin
