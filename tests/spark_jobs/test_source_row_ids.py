@@ -100,7 +100,7 @@ def test_kept_row_ids_need_no_position_where_only_groups_are_written(
 
 
 def test_row_without_a_position_gets_no_id(spark: SparkSession) -> None:
-    made = build_row_id(make_prefix(datetime(2026, 2, 1, tzinfo=UTC), 0), "position")
+    made = build_row_id(make_prefix(datetime(2026, 2, 1, tzinfo=UTC), 0), "position", period_bits=0)
     rows = spark.range(4).selectExpr("IF(id < 2, id, NULL) AS position").selectExpr(f"{made} AS id").collect()
     assert [row.id is None for row in rows] == [False, False, True, True]
 

@@ -22,11 +22,11 @@ WHOLE = "id bigint, name text, amount numeric(20,6), _period text"
 @pytest.mark.parametrize(
     ("columns", "names", "period", "reason"),
     [
-        ("id bigint, name text, _period text", ["a"], "2026-01", "no column amount"),
-        (WHOLE, ["a"], "2025-12", "1 rows belong to another period"),
-        (None, ["a"], "2025-12", "1 rows belong to another period"),
-        (WHOLE.replace("text", "varchar(3)", 1), ["long"], "2026-01", "value too long"),
-        (WHOLE.replace("text", "text UNIQUE", 1), ["a", "a"], "2026-01", "duplicate key"),
+        ("id bigint, name text, _period text", ["a"], "2026-01", "OUTPUT_002.*no column amount"),
+        (WHOLE, ["a"], "2025-12", "OUTPUT_002.*1 rows belong to another period"),
+        (None, ["a"], "2025-12", "OUTPUT_002.*1 rows belong to another period"),
+        (WHOLE.replace("text", "varchar(3)", 1), ["long"], "2026-01", "(OUTPUT|DATA)_003.*value too long"),
+        (WHOLE.replace("text", "text UNIQUE", 1), ["a", "a"], "2026-01", "(OUTPUT|DATA)_003.*duplicate key"),
     ],
     ids=["column", "period", "period of a new table", "length", "key"],
 )
@@ -45,7 +45,7 @@ def test_table_that_refuses_its_rows_keeps_the_files_before_it_back(
     publication = Publication(spark, snapshot, 1)
     publication.begin()
     stage(publication, snapshot, [make_rows(spark, ["new"]), make_rows(spark, names, period=period)])
-    with pytest.raises(JobError, match=rf"(OUTPUT|DATA)_003.*{reason}"):
+    with pytest.raises(JobError, match=reason):
         publication.publish()
     assert not publication.begun
     assert not (tmp_path / "t").exists()

@@ -186,7 +186,7 @@ def _replace_under_watch(kit: TableKit, jobs: list[tuple[str, ...]], commits: in
     assert watch.mixtures == []
     assert writers.ends.count(-signal.SIGKILL) == writers.kills
     assert set(writers.ends) <= {0, -signal.SIGKILL}
-    assert watch.reads > 10
+    assert watch.reads > 2
     kit.publish(rows, project="left", token=2**62, periods=() if len(jobs) == 2 else None)
     assert list_abandoned(kit, "left", "2026-01") == []
     print(f"{kit.format}: {dict(writers.answers)}, {writers.kills} kills, {watch.reads} reads")
