@@ -36,7 +36,7 @@ def make_evidence(
         links = {**_link(registry, known, period, shown), "latest": _link(registry, known, period, latest)}
     links["file"] = _make_address(known, period, "evidence.html")
     of_dag = {"dag_id": dag_id, "is_paused": bool(list_paused([dag_id])), "may_edit": may_edit}
-    return {**evidence.to_document(), "downstream": evidence.downstream or [], **of_dag, "links": links}
+    return {**evidence.to_document(), **of_dag, "links": links}
 
 
 def make_evidence_of_run(

@@ -158,7 +158,11 @@ export const EvidencePanel = ({ shown, onChanged }: Props) => {
           />
         </Section>
       ) : null}
-      {shown.downstream.length ? (
+      {shown.downstream === null ? (
+        <Section title="What depends on it">
+          <Text>Not known: other projects of the catalog could not be looked at.</Text>
+        </Section>
+      ) : shown.downstream.length ? (
         <Section title="What depends on it">
           <Rows heads={["Project", "Period", "State"]} rows={shown.downstream.map((entry) => [entry.project, entry.period, <StateBadge state={entry.state} />])} />
         </Section>

@@ -123,7 +123,8 @@ export type Evidence = {
   approval: Decision | null;
   history: { run_id: string; published_at: string; rows: number | null; who: string | null; project_version: number | null; outputs: Pick<Output, "seq" | "totals">[] }[];
   status_history: { status: Status; who: string; reason: string; at: string }[];
-  downstream: { project: string; period: string; state: State }[];
+  /** Unknown where other projects could not be looked at. */
+  downstream: { project: string; period: string; state: State }[] | null;
   links: RunLinks & { file: string; latest: RunLinks };
   /** Of the tab of a DAG run: how it stands, and which of its tasks failed. */
   airflow?: { state: string; failed: { task_id: string; log: string }[] };
