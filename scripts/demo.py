@@ -79,7 +79,7 @@ def show_ui() -> None:
     try:
         airflow.start()
         print(
-            f"Airflow UI:  {airflow.url}/dags/{CLOSE}\nlogin:       {LOGIN[0]} / {LOGIN[1]}\nstop:        Ctrl-C",
+            f"Airflow UI:  {airflow.url}/plugin/periods\nlogin:       {LOGIN[0]} / {LOGIN[1]}\nstop:        Ctrl-C",
             flush=True,
         )
         if airflow.process is not None:

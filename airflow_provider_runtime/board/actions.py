@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow_provider_runtime.board.catalogs import open_registry
 from airflow_provider_runtime.board.projects import get_defined
-from airflow_provider_runtime.core.errors import DefinitionError, Problem
+from airflow_provider_runtime.core.errors import DefinitionError, PeriodError, Problem
 from airflow_provider_runtime.core.model.period import PeriodStatus
 from airflow_provider_runtime.core.planning.check.checks import find_override_problem
 from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
@@ -13,6 +13,7 @@ from airflow_provider_runtime.hooks.credentials import read_properties
 from airflow_provider_runtime.hooks.runtime import RuntimeHook
 
 _DONE: dict[PeriodStatus, str] = {"open": "reopened", "closed": "closed", "locked": "locked"}
+_NAMES: dict[PeriodStatus, str] = {**_DONE, "open": "open"}
 
 
 def set_status(dag_id: str, period: str, status: PeriodStatus, reason: str, who: str, named: str | None = None) -> str:
@@ -22,6 +23,9 @@ def set_status(dag_id: str, period: str, status: PeriodStatus, reason: str, who:
     known.index.get_period(period, project.level)
     snapshots, unmarked = RunSnapshots(storage=RuntimeHook(known.dag.runtime_conn_id).storage), []
     with open_registry(known.dag.runtime_conn_id) as registry:
+        if registry.get_period(project.calendar, period).status == status:
+            hint = "load the page again to see who has done it, and why"
+            raise PeriodError(Problem("PERIOD_001", f"{period} is {_NAMES[status]} already", hint))
         update = registry.set_period_status(project.calendar, period, status, who=who, reason=reason)
         if status == "locked":
             mark = make_mark(who, reason)

@@ -89,6 +89,12 @@ def list_paused(dag_ids: Collection[str]) -> set[str]:
         return set(session.scalars(select(DagModel.dag_id).where(DagModel.is_paused))) & set(dag_ids)
 
 
+def list_partitioned(dag_ids: Collection[str]) -> set[str]:
+    """Return those of the DAGs whose runs are for a partition; others take the period as a parameter."""
+    with create_session() as session:
+        return set(session.scalars(select(DagModel.dag_id).where(DagModel.timetable_partitioned))) & set(dag_ids)
+
+
 def list_project_dags(dag_ids: Collection[str]) -> list[ProjectDag]:
     """Return those of the DAGs that run a project, by id; a stored DAG is read once."""
     if not dag_ids:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
@@ -10,7 +11,8 @@ from airflow_provider_runtime.board.catalogs import open_registry
 from airflow_provider_runtime.board.dags import find_place, find_request
 from airflow_provider_runtime.board.evidence import get_run
 from airflow_provider_runtime.board.projects import get_defined
-from airflow_provider_runtime.core.errors import PlanError, Problem
+from airflow_provider_runtime.core.calendar.run_period import PeriodRules, list_period_problems
+from airflow_provider_runtime.core.errors import PlanError, Problem, raise_problems
 from airflow_provider_runtime.core.planning.snapshot.run_snapshots import RunSnapshots
 from airflow_provider_runtime.core.registry.ports import Decision, Registry, RunRecord
 from airflow_provider_runtime.core.runs.approval import AIRFLOW, Person, approve_run, find_answer, refuse_run
@@ -28,6 +30,11 @@ def decide(
     with open_registry(known.dag.runtime_conn_id) as registry:
         run = get_run(registry, known, period, run_id)
         settings = snapshots.read(run).plan.settings.publication
+        if decision == "approved":
+            # Nothing of a closed period is published: an approval would promise it.
+            found = known.index.get_period(period, known.project.level)
+            rules, today = PeriodRules(asked_in="airflow"), datetime.now(UTC).date()
+            raise_problems(list_period_problems(known.index, found, rules, registry=registry, today=today))
         _keep(registry, settings, run, decision, comment, name_person(user, settings))
     place = find_place(run)
     request = find_request(place) if place is not None else None

@@ -11,7 +11,13 @@ from airflow.configuration import conf
 from fastapi import HTTPException
 
 from airflow_provider_runtime.board.catalogs import open_registry
-from airflow_provider_runtime.board.dags import find_dag_run, find_place, list_failed_tasks, list_paused
+from airflow_provider_runtime.board.dags import (
+    find_dag_run,
+    find_place,
+    list_failed_tasks,
+    list_partitioned,
+    list_paused,
+)
 from airflow_provider_runtime.board.projects import Defined, Known, get_defined, get_known, list_readable_projects
 from airflow_provider_runtime.core.evidence.deadline import find_due
 from airflow_provider_runtime.core.evidence.gather import Evidence, gather_evidence
@@ -35,7 +41,13 @@ def make_evidence(
         latest = evidence.latest.run.run_id if evidence.latest is not None else None
         links = {**_link(registry, known, period, shown), "latest": _link(registry, known, period, latest)}
     links["file"] = _make_address(known, period, "evidence.html")
-    of_dag = {"dag_id": dag_id, "is_paused": bool(list_paused([dag_id])), "may_edit": may_edit}
+    of_dag = {
+        "dag_id": dag_id,
+        "is_paused": bool(list_paused([dag_id])),
+        "is_partitioned": bool(list_partitioned([dag_id])),
+        "needs_approval": known.project.publication.approval is not None,
+        "may_edit": may_edit,
+    }
     return {**evidence.to_document(), **of_dag, "links": links}
 
 

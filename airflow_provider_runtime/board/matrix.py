@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from airflow_provider_runtime.board.dags import list_paused
+from airflow_provider_runtime.board.dags import list_partitioned, list_paused
 from airflow_provider_runtime.board.projects import Known, find_projects
 from airflow_provider_runtime.core.calendar.run_period import find_strictest
 from airflow_provider_runtime.core.evidence.deadline import find_due
@@ -40,7 +40,8 @@ def make_board(dag_ids: Collection[str], wanted: Filter, may_edit: Callable[[str
     year = wanted.year if wanted.year in (*years, ALL) else (years[-1] if years else ALL)
     chosen = [known for known in same if wanted.tag in (None, "", *known.dag.tags)]
     columns = _Columns(_find_finest(chosen))
-    paused = list_paused({known.dag.dag_id for known in chosen})
+    shown_dags = {known.dag.dag_id for known in chosen}
+    paused, partitioned = list_paused(shown_dags), list_partitioned(shown_dags)
     rows = []
     for known in chosen:
         cells = {}
@@ -48,7 +49,12 @@ def make_board(dag_ids: Collection[str], wanted: Filter, may_edit: Callable[[str
             if year in (ALL, str(period.start_date.year)):
                 columns.add(known, period)
                 cells[period.identifier] = _make_cell(known, period, entry)
-        of_dag = {"may_edit": may_edit(known.dag.dag_id), "is_paused": known.dag.dag_id in paused}
+        dag_id = known.dag.dag_id
+        of_dag = {
+            "may_edit": may_edit(dag_id),
+            "is_paused": dag_id in paused,
+            "is_partitioned": dag_id in partitioned,
+        }
         rows.append({**_describe_project(known), **of_dag, "cells": cells})
     return {
         "projects": rows,
@@ -120,19 +126,22 @@ def _describe_project(known: Known) -> dict[str, Any]:
         "dag_id": known.dag.dag_id,
         "tags": list(known.dag.tags),
         "backfills": known.dag.level is not None,
+        "needs_approval": known.project.publication.approval is not None,
     }
 
 
 def _describe_period(known: Known, period: Period) -> dict[str, Any]:
     found = find_strictest(known.index, period, known.sight)
     record = known.sight.get_period(known.index.calendar_id, found.period.identifier)
+    # The file says of every period that it is open, as long as it says nothing else.
+    is_in_file = found.in_file and found.status != "open"
     return {
         "period": period.identifier,
         "start_date": period.start_date.isoformat(),
         "end_date": period.end_date.isoformat(),
         "status": found.status,
-        "who": "the calendar's file" if found.in_file else record.who,
-        "reason": "" if found.in_file else record.reason,
+        "who": "the calendar's file" if is_in_file else record.who,
+        "reason": "" if is_in_file else record.reason,
     }
 
 

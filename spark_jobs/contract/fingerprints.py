@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,8 +23,10 @@ class FileState:
 
 
 def list_committed(location: Location) -> list[FileState]:
-    """Return the files of a table's version; they never change, so that their names identify them."""
-    return [FileState(f"{location.uri.rstrip('/')}/{name}", 0, 0) for name in location.files]
+    """Return the files of a table's version: they never change, so that names identify them, and how they are read."""
+    read_as = json.dumps([dict(location.names), dict(location.constants)], sort_keys=True)
+    mark = f"#{read_as}" if location.names or location.constants else ""
+    return [FileState(f"{location.uri.rstrip('/')}/{name}{mark}", 0, 0) for name in location.files]
 
 
 def take_fingerprint(files: Iterable[FileState]) -> str:

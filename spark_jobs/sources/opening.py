@@ -26,7 +26,7 @@ from spark_jobs.sources.raw_rows import (
 )
 from spark_jobs.sources.read_errors import find_read_failure, find_wrong_option, is_unreachable
 from spark_jobs.sources.slices import ChangedSliceError, refuse_changed_slice
-from spark_jobs.sources.tables import MissingVersionError, ReplacedFilesError, read_table
+from spark_jobs.sources.tables import HiddenFilesError, MissingVersionError, ReplacedFilesError, read_table
 from spark_jobs.spark.jvm import list_causes
 
 if TYPE_CHECKING:
@@ -121,6 +121,10 @@ def _explain_failure(table: Table, location: Location, error: Exception) -> list
         what = f"a file of version {location.version} of the table at {place} is gone: the version has expired"
         hint = "resolve again to read the current version; keep versions as long as their runs are to be repeated"
         return [_make_problem(table, "DATA_001", what, hint)]
+    if isinstance(error, HiddenFilesError):
+        what = f"Spark does not read {error} of the table at {place}: its name is that of a hidden or unfinished file"
+        hint = "rewrite the table's files, with names that neither begin with '_' or '.' nor end in '._COPYING_'"
+        return [_make_problem(table, "SOURCE_001", what, hint)]
     if isinstance(error, ReplacedFilesError):
         what = (
             f"files of version {location.version} of the table at {place} were replaced: "

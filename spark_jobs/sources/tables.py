@@ -49,6 +49,10 @@ class ReplacedFilesError(Exception):
         self.stated = stated
 
 
+class HiddenFilesError(Exception):
+    """Spark does not read files with such names; the text is one of them."""
+
+
 def read_table(spark: SparkSession, location: Location) -> RawRows:
     """Return the rows of a table's files, with the columns that the table had in this version."""
     columns = [column for column in location.schema if _is_readable(column)]
@@ -70,9 +74,16 @@ def read_table(spark: SparkSession, location: Location) -> RawRows:
             raise MissingVersionError(location.version) from error
         raise
     files = tuple(frame.inputFiles())
+    if len(files) < len(location.files):
+        raise HiddenFilesError(next(filter(_is_hidden, location.files), location.files[0]))
     seen = look_at_files(frame, files)
     _refuse_replaced(location, seen)
     return RawRows(_name_columns(frame, location, columns), location, files=files, seen_files=seen)
+
+
+def _is_hidden(file: str) -> bool:
+    name = file.rpartition("/")[2]
+    return name.startswith(("_", ".")) or name.endswith("._COPYING_")
 
 
 def _refuse_replaced(location: Location, seen: tuple[SeenFile, ...] | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -9,6 +10,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from airflow_provider_runtime.core.evidence.gather import Evidence
+
+LONG_WORD = re.compile(r"(\S{20,})")
+PIECE = re.compile(r".{1,12}?[/_.-]|.{1,12}")
 
 
 def render_page(evidence: Evidence) -> str:
@@ -27,10 +31,17 @@ def _get_environment() -> Environment:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["split_words"] = _split_words
     environment.filters["count"] = _format_count
     environment.filters["pick"] = _pick
     environment.tests["differs"] = _differs
     return environment
+
+
+def _split_words(value: object) -> list[str]:
+    """Return a text in pieces between which a line may end: within long words, such as paths and digests."""
+    words = LONG_WORD.split(str(value))
+    return [piece for word in words for piece in (PIECE.findall(word) if LONG_WORD.fullmatch(word) else [word])]
 
 
 def _format_count(value: int | None) -> str:

@@ -55,6 +55,7 @@ def rights(home: Path, monkeypatch: pytest.MonkeyPatch) -> Rights:
     monkeypatch.setattr(access, "get_auth_manager", lambda: made)
     for module in (evidence, matrix):
         monkeypatch.setattr(module, "list_paused", made.paused.intersection)
+        monkeypatch.setattr(module, "list_partitioned", set)
     monkeypatch.setattr(projects, "list_project_dags", lambda ids: [dag for dag in dags if dag.dag_id in ids])
     return made
 

@@ -66,6 +66,24 @@ def test_approver_approves_and_the_waiting_task_publishes(client: TestClient, cl
     assert see(client)["approval"]["who"] == "ben"
 
 
+def test_rows_of_a_closed_period_are_not_approved(client: TestClient, close: Close, user: User) -> None:
+    user.name = "ben"
+    close.registry.set_period_status("gregorian", "2026-01", "closed", who="ann", reason="done")
+    answer = decide(client, close, "approved")
+    assert answer.status_code == 409
+    assert "PERIOD_002" in answer.text
+    assert close.registry.list_approvals(close.pins["run_id"]) == []
+    assert decide(client, close, "refused").status_code == 200
+
+
+def test_status_that_a_period_has_already_is_not_set_again(client: TestClient, close: Close) -> None:
+    address = "/api/dags/fx-close/periods/2026-01/status"
+    for status, answers in (("open", [409]), ("closed", [200, 409])):
+        for answer in answers:
+            body = {"status": status, "reason": "done"}
+            assert client.post(address, json=body, headers=ORIGIN).status_code == answer
+
+
 def test_answer_that_got_lost_is_given_again(client: TestClient, close: Close, user: User) -> None:
     user.name = "ben"
     assert decide(client, close, "approved").json() == decide(client, close, "approved").json()

@@ -99,6 +99,17 @@ def test_files_outside_of_the_as_of_date_are_left_out(kit: TableKit) -> None:
     assert [row["rate"] for row in read_pinned(pin(kit, rows=wanted))] == ["now"]
 
 
+def test_readers_of_delta_find_rows_by_any_column(tmp_path: Path) -> None:
+    from deltalake import DeltaTable
+    from pyarrow.dataset import field
+
+    kit = TableKit("delta", tmp_path)
+    kit.publish(lines("2026-01", "1.00", "2.00"))
+    rows = DeltaTable(str(tmp_path / kit.name)).to_pyarrow_dataset()
+    assert rows.filter(field("amount") > Decimal("1.00")).count_rows() == 1
+    assert rows.filter(field("account") == "A0").count_rows() == 1
+
+
 def test_filter_on_a_column_of_another_type_leaves_out_nothing(kit: TableKit) -> None:
     columns = (TableColumn("period_number", "bigint"), TableColumn("valid_from", "string"))
     kit.publish([{"period_number": 1, "valid_from": "x"}], columns=columns, periods=())
@@ -318,6 +329,23 @@ def test_files_without_field_ids_are_read_by_the_name_mapping(tmp_path: Path) ->
     assert [(row["account"], row["value"]) for row in rows] == [("A0", Decimal("1.00"))]
 
 
+def test_partition_value_of_a_file_without_the_column_is_its_value(tmp_path: Path) -> None:
+    from pyiceberg.manifest import DataFileContent
+
+    kit = TableKit("iceberg", tmp_path)
+    kit.publish(lines("2026-01", "1.00"))
+    with _load(kit) as table:
+        (task,) = table.scan().plan_files()
+        path = task.file.file_path.replace(".parquet", "-without.parquet")
+        local = path.removeprefix("file://")
+        pq.write_table(pq.read_table(task.file.file_path.removeprefix("file://")).drop_columns("_period"), local)
+        made = _copy_data_file(task.file, DataFileContent.DATA, path, Path(local).stat().st_size)
+        with table.transaction() as transaction, transaction.update_snapshot().fast_append() as snapshot:
+            snapshot.append_data_file(made)
+    rows = read_pinned(pin(kit, rows=JANUARY))
+    assert [(row["account"], row["_period"]) for row in rows] == [("A0", "2026-01")] * 2
+
+
 def test_iceberg_delete_files_are_source_001(tmp_path: Path) -> None:
     from pyiceberg.manifest import DataFileContent
 
@@ -481,7 +509,7 @@ class _load:
         self.catalog.close()
 
 
-def _copy_data_file(file: Any, content: Any, file_path: str) -> Any:
+def _copy_data_file(file: Any, content: Any, file_path: str, size: int | None = None) -> Any:
     from pyiceberg.manifest import DataFile
 
     return DataFile.from_args(
@@ -490,7 +518,7 @@ def _copy_data_file(file: Any, content: Any, file_path: str) -> Any:
         file_format=file.file_format,
         partition=file.partition,
         record_count=1,
-        file_size_in_bytes=file.file_size_in_bytes,
+        file_size_in_bytes=size or file.file_size_in_bytes,
         equality_ids=[1] if content.name == "EQUALITY_DELETES" else None,
         spec_id=file.spec_id,
     )

@@ -168,6 +168,22 @@ def test_files_of_a_version_that_has_expired_are_data_001(books: Books) -> None:
     assert "resolve again" in str(result.problems[0].hint)
 
 
+@pytest.mark.parametrize("name", ["_one.parquet", ".one.parquet", "one.parquet._COPYING_"])
+def test_file_that_spark_takes_for_hidden_is_source_001(books: Books, name: str) -> None:
+    books.ledger.publish(lines("2026-01", "1.00"))
+    books.define(double_into(books.destination()))
+    snapshot = books.place.resolve("close", "2026-01")
+    key, table = next(iter(snapshot.plan.tables.items()))
+    (location,) = table.locations
+    file = Path(f"{location.uri}/{location.files[0]}".removeprefix("file://"))
+    file.rename(file.with_name(name))
+    hidden = replace(location, files=(location.files[0].replace(file.name, name),))
+    tables = {**snapshot.plan.tables, key: replace(table, locations=(hidden,))}
+    result = books.place.execute(replace(snapshot, plan=replace(snapshot.plan, tables=tables)))
+    assert result.problems[0].code == "SOURCE_001"
+    assert name in result.problems[0].message
+
+
 def test_file_of_a_version_that_was_replaced_under_its_name_is_data_001(books: Books) -> None:
     books.ledger.publish(lines("2026-01", "1.00"))
     books.define(double_into(books.destination()))

@@ -44,7 +44,10 @@ const FilterBar = ({ board, filter, change }: { board: Board; filter: Filter; ch
       <Select
         label="Tag"
         value={filter.tag ?? ""}
-        options={[{ value: "", text: "all tags" }, ...choices.tags.map((tag) => ({ value: tag, text: tag }))]}
+        options={[
+          { value: "", text: "all tags" },
+          ...(filter.tag === undefined || choices.tags.includes(filter.tag) ? choices.tags : [filter.tag, ...choices.tags]).map((tag) => ({ value: tag, text: tag })),
+        ]}
         onChange={(tag) => change({ tag })}
       />
     </Flex>
@@ -92,11 +95,15 @@ const makeRunQuestion = (board: Board, project: Project, periods: Period[]): Que
   const isBackfill = project.backfills && isRow && periods.length > 1;
   return {
     title: `Run ${names.length} stale and missing ${names.length === 1 ? "period" : "periods"} of ${project.project}`,
-    consequence: (isBackfill
-      ? `Airflow backfills ${names[0]} to ${names[names.length - 1]}, one period after the other. Each publishes when all its checks pass.`
-      : `Airflow starts a run for each of ${names.join(", ")}. Each publishes when all its checks pass.`) + sayPaused(project.is_paused),
+    consequence: `${
+      isBackfill
+        ? `Airflow backfills ${names[0]} to ${names[names.length - 1]}, one period after the other.`
+        : `Airflow starts a run for each of ${names.join(", ")}.`
+    } ${
+      project.needs_approval ? "When all its checks pass, the rows of each wait until somebody approves them." : "Each publishes when all its checks pass."
+    }${sayPaused(project.is_paused)}`,
     button: isBackfill ? "Backfill" : "Run",
-    run: (reason) => (isBackfill ? backfill(project.dag_id, periods, reason) : runPeriods(project.dag_id, names, reason)),
+    run: (reason) => (isBackfill ? backfill(project.dag_id, periods, reason) : runPeriods(project.dag_id, names, reason, project.is_partitioned)),
   };
 };
 

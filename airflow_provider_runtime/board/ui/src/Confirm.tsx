@@ -1,6 +1,6 @@
 /** A dialog that says what will happen, and asks why. */
 import { Button, Dialog, Portal, Text, Textarea } from "@chakra-ui/react";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 
 export type Question = {
   title: string;
@@ -16,6 +16,9 @@ export const Confirm = ({ question, onClose, onDone }: Props) => {
   const [reason, setReason] = useState("");
   const [failure, setFailure] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
+  // The dialog is gone at once when it ends: whoever uses keys is to be where they were.
+  const asked = useRef(document.activeElement);
+  useEffect(() => () => void setTimeout(() => (asked.current as HTMLElement | null)?.focus()), []);
 
   const confirm = async () => {
     setBusy(true);

@@ -21,7 +21,7 @@ const RunTable = ({ run, links, file }: { run: Run; links: RunLinks; file?: stri
         <Text fontWeight="bold">
           {run.error.code}: {run.error.message}
         </Text>
-        {run.error.hint === null ? null : <Text>hint: {run.error.hint}</Text>}
+        {run.error.hint ? <Text>hint: {run.error.hint}</Text> : null}
       </Box>
     )}
     <Flex gap={4} mt={2} fontSize="sm" wrap="wrap">
@@ -34,8 +34,8 @@ const RunTable = ({ run, links, file }: { run: Run; links: RunLinks; file?: stri
   </>
 );
 
-const Deadline = ({ deadline }: { deadline: NonNullable<Evidence["deadline"]> }) =>
-  deadline.is_late ? <Badge colorPalette="red">! late: was due {moment(deadline.due)}</Badge> : <Badge>due {moment(deadline.due)}</Badge>;
+const Deadline = ({ deadline, isPublished }: { deadline: NonNullable<Evidence["deadline"]>; isPublished: boolean }) =>
+  deadline.is_late ? <Badge colorPalette="red">! {isPublished ? "published late" : "late"}: was due {moment(deadline.due)}</Badge> : <Badge>due {moment(deadline.due)}</Badge>;
 
 /** The tab of a DAG run says how that run stands: what its tasks refuse is in no registry. */
 const AirflowRun = ({ airflow }: { airflow: NonNullable<Evidence["airflow"]> }) => (
@@ -63,7 +63,7 @@ export const EvidencePanel = ({ shown, onChanged }: Props) => {
         </Heading>
         <StateBadge state={shown.state} />
         {shown.status === "open" ? null : <Badge>{shown.status}</Badge>}
-        {shown.deadline === null ? null : <Deadline deadline={shown.deadline} />}
+        {shown.deadline === null ? null : <Deadline deadline={shown.deadline} isPublished={shown.history.length > 0} />}
       </Flex>
       {message === null ? null : (
         <Text role="status" color="green.fg" mt={2}>

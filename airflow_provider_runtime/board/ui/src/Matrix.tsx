@@ -127,7 +127,13 @@ export const Matrix = ({ board, opened, onOpen }: Props) => {
     // One cell at a time is reached with Tab: the one that was left last.
     for (const other of grid.current?.querySelectorAll<HTMLButtonElement>("button[tabindex='0']") ?? []) other.tabIndex = -1;
     next.tabIndex = 0;
-    next.focus();
+    next.focus({ preventScroll: true });
+    // Not under the names of the projects, which stay where they are.
+    const frame = grid.current?.parentElement;
+    const names = grid.current?.querySelector("tbody th")?.getBoundingClientRect();
+    next.scrollIntoView({ block: "nearest", inline: "nearest" });
+    const hidden = (names?.right ?? 0) - next.getBoundingClientRect().left;
+    if (frame && hidden > 0) frame.scrollLeft -= hidden;
   };
 
   const open = (target: EventTarget) => {

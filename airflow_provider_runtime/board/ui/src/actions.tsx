@@ -36,10 +36,14 @@ export const Actions = ({ shown, ask }: { shown: Evidence; ask: Ask }) => {
       <Button size="sm" variant="outline" disabled={!isOpen} onClick={() => ask({
         title: `Run ${shown.project} for ${period}`,
         consequence: `Airflow starts a run for this period. ${
-          shown.run?.published_at == null ? "It publishes when all checks pass." : "When all checks pass, it replaces what is published."
+          shown.needs_approval
+            ? "When all checks pass, its rows wait until somebody approves them."
+            : shown.run?.published_at == null
+              ? "It publishes when all checks pass."
+              : "When all checks pass, it replaces what is published."
         }${sayPaused(shown.is_paused)}`,
         button: "Run",
-        run: (reason) => runPeriods(dagId, [period], reason),
+        run: (reason) => runPeriods(dagId, [period], reason, shown.is_partitioned),
       })}>
         Run this period
       </Button>
@@ -86,7 +90,7 @@ export const Decisions = ({ shown, waiting, ask }: { shown: Evidence; waiting: W
       {shown.may_edit ? (
         <Flex gap={2} mt={2}>
           {waiting.needs_approval ? (
-            <Button size="sm" colorPalette="green" onClick={() => ask({
+            <Button size="sm" colorPalette="green" disabled={shown.status !== "open"} title={shown.status === "open" ? undefined : `${shown.period} is ${shown.status}: nothing of it is published`} onClick={() => ask({
               title: `Approve ${name}`,
               consequence: "What this run has staged is published, and replaces what readers see now. Your name and comment stand in the evidence.",
               button: "Approve",

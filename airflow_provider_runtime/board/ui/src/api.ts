@@ -10,6 +10,8 @@ export type Project = {
   tags: string[];
   may_edit: boolean;
   is_paused: boolean;
+  is_partitioned: boolean;
+  needs_approval: boolean;
   /** Whether Airflow can backfill the DAG: it runs by periods, not when data arrive. */
   backfills: boolean;
   cells: Record<string, Cell>;
@@ -130,6 +132,8 @@ export type Evidence = {
   airflow?: { state: string; failed: { task_id: string; log: string }[] };
   may_edit: boolean;
   is_paused: boolean;
+  is_partitioned: boolean;
+  needs_approval: boolean;
 };
 
 /** Whether what is known of a period will change without anybody doing anything. */
@@ -212,10 +216,17 @@ const askAirflow = async (method: string, path: string, body: object): Promise<v
   if (!response.ok) throw new Refused(`Airflow answered ${response.status}: ${await readDetail(response)}`);
 };
 
-/** One run for each period; the reason becomes the note of the run. */
-export const runPeriods = async (dagId: string, periods: string[], reason: string): Promise<Done> => {
-  for (const period of periods)
-    await askAirflow("POST", `dags/${part(dagId)}/dagRuns`, { logical_date: null, partition_key: period, note: reason });
+/** One run for each period, its partition or its parameter; the reason becomes the note of the run. */
+export const runPeriods = async (dagId: string, periods: string[], reason: string, isPartitioned: boolean): Promise<Done> => {
+  for (const [number, period] of periods.entries()) {
+    const what = isPartitioned ? { partition_key: period } : { conf: { period } };
+    try {
+      await askAirflow("POST", `dags/${part(dagId)}/dagRuns`, { logical_date: null, note: reason, ...what });
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw number === 0 ? error : new Refused(`Runs were started for ${periods.slice(0, number).join(", ")}, and not for ${period}. ${why}`);
+    }
+  }
   return { message: `${periods.length} ${periods.length === 1 ? "run was" : "runs were"} started` };
 };
 

@@ -76,6 +76,7 @@ def _resolve(catalog: Catalog, destination: WrittenDestination) -> Destination:
     _check_path(destination.path, "path", is_bounded=False)
     uri = join_uri(catalog, None, destination.path)
     if destination.type == "delta":
+        _check_delta_name(destination.path, "path")
         options = dict(destination.options)
         return Destination(kind="table", format="delta", uri=uri, options=options, display=destination.path)
     return Destination(
@@ -170,6 +171,8 @@ def _write_iceberg(catalog: Catalog, datasource: Datasource, name: str, destinat
 def _write_folder(
     catalog: Catalog, datasource: Datasource, relative: str, destination: WrittenDestination
 ) -> Destination:
+    if datasource.type == "delta":
+        _check_delta_name(relative, "table" if destination.table is not None else "path")
     return Destination(
         kind="table" if datasource.type == "delta" else "files",
         format=datasource.type,
@@ -196,6 +199,12 @@ def _resolve_in_sandbox(
     tail = re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("._") or "output"
     relative = "/".join([project.id, destination.datasource_id or "inline", tail])
     return _write_folder(catalog, datasource, relative, plain)
+
+
+def _check_delta_name(text: str, key: str) -> None:
+    """Refuse characters that Delta's library takes for parts of an address, once the job has run."""
+    if re.search("[%#?]", text):
+        raise _UnresolvedError(f"the {key} '{text}' of a Delta table holds '%', '#' or '?'", key, "use another name")
 
 
 def join_uri(catalog: Catalog, prefix: str | None, relative: str) -> str:

@@ -146,15 +146,19 @@ def _make_action(
 
 
 def _spell_statistics(footer: Footer, partitions: list[str]) -> str:
-    """Return statistics as Delta's log has them, for types whose bounds are exact in JSON."""
-    known = {name: found for name, found in footer.columns.items() if found.is_known and name not in partitions}
-    bounded = {name: found for name, found in known.items() if _is_exact(found.least) and _is_exact(found.most)}
-    document = {
-        "numRecords": footer.rows,
-        "minValues": {name: _spell(found.least) for name, found in bounded.items()},
-        "maxValues": {name: _spell(found.most) for name, found in bounded.items()},
-        "nullCount": {name: found.nulls for name, found in known.items()},
-    }
+    """Return statistics as Delta's log has them: bounds of all columns that have values, or of none.
+
+    Readers take a bound that is missing beside those of other columns for NULL, and leave the file out. There is none
+    where JSON does not hold it exactly.
+    """
+    columns = {name: found for name, found in footer.columns.items() if name not in partitions}
+    document: dict[str, Any] = {"numRecords": footer.rows}
+    if all(found.is_known for found in columns.values()):
+        document["nullCount"] = {name: found.nulls for name, found in columns.items()}
+        bounded = {name: found for name, found in columns.items() if found.least is not None}
+        if all(_is_exact(found.least) and _is_exact(found.most) for found in bounded.values()):
+            document["minValues"] = {name: _spell(found.least) for name, found in bounded.items()}
+            document["maxValues"] = {name: _spell(found.most) for name, found in bounded.items()}
     return json.dumps(document)
 
 

@@ -112,7 +112,7 @@ def _plan_files(
 
 def _group(table: Table, schema: Schema, files: list[DataFile]) -> tuple[FileGroup, ...]:
     """Group files by how they are read; their footers are read only where names are not enough."""
-    if not (_has_renamed(table, schema) or _may_lack_partition_columns(table)):
+    if not (_has_renamed(table, schema) or _may_lack_partition_columns(table, files)):
         listed = tuple(map(_describe, files))
         return (FileGroup(listed),) if listed else ()
     grouped: dict[tuple[Any, ...], list[TableFile]] = defaultdict(list)
@@ -145,12 +145,15 @@ def _has_renamed(table: Table, schema: Schema) -> bool:
     return any(len(ids_of[field.name]) > 1 or len(names_of[field.field_id]) > 1 for field in schema.fields)
 
 
-def _may_lack_partition_columns(table: Table) -> bool:
-    """Return whether there may be files of Hive's, which keep partition columns in their paths."""
-    has_identity = any(
-        isinstance(field.transform, IdentityTransform) for spec in table.specs().values() for field in spec.fields
-    )
-    return has_identity and table.name_mapping() is not None
+def _may_lack_partition_columns(table: Table, files: Iterable[DataFile]) -> bool:
+    """Return whether a file may lack columns whose value is in the manifest, as files of Hive's do."""
+    identities = {
+        number: {field.source_id for field in spec.fields if isinstance(field.transform, IdentityTransform)}
+        for number, spec in table.specs().items()
+    }
+    if table.name_mapping() is not None:
+        return any(identities.values())
+    return any(not identities[file.spec_id] <= set(file.value_counts or ()) for file in files)
 
 
 def _read_name_mapping(table: Table) -> dict[int, list[str]]:
