@@ -42,7 +42,7 @@ bench: setup     ## measure beside PySpark and DuckDB by hand; BENCH="--sizes 1e
 chaos: setup     ## long reliability tests
 	@bash scripts/with_java $(BIN)/python -m pytest -m chaos tests
 
-board:           ## build the page of the board with Node
+board: setup     ## build the page of the board with Node
 	@bash scripts/board
 
 format: setup    ## rewrite the sources in the one format

@@ -18,7 +18,14 @@ from airflow_provider_runtime.board.dags import (
     list_partitioned,
     list_paused,
 )
-from airflow_provider_runtime.board.projects import Defined, Known, get_defined, get_known, list_readable_projects
+from airflow_provider_runtime.board.projects import (
+    Defined,
+    Known,
+    find_projects,
+    get_defined,
+    get_known,
+    list_readable_projects,
+)
 from airflow_provider_runtime.core.evidence.deadline import find_due
 from airflow_provider_runtime.core.evidence.gather import Evidence, gather_evidence
 from airflow_provider_runtime.core.evidence.page import render_page
@@ -64,7 +71,8 @@ def make_evidence_of_run(
     page = _make_page(dag_id, run_id)
     failed = [{"task_id": task, "log": f"{page}/tasks/{quote(task, safe='')}"} for task in list_failed_tasks(run)]
     evidence = make_evidence(dag_id, str(period), project, readable, may_edit=may_edit)
-    return {**evidence, "airflow": {"state": str(run.state), "failed": failed}}
+    projects = [known.project.name for known in find_projects([dag_id]).known]
+    return {**evidence, "projects": projects, "airflow": {"state": str(run.state), "failed": failed}}
 
 
 def make_evidence_file(dag_id: str, period: str, project: str | None, readable: Collection[str]) -> str:

@@ -1,5 +1,5 @@
 /** The matrix with its filters, and the evidence of the cell that was opened. */
-import { Box, Button, Flex, Heading, NativeSelect, Spinner, Text } from "@chakra-ui/react";
+import { Box, Button, Flex, Heading, Spinner, Text } from "@chakra-ui/react";
 import { useEffect, useRef, useState } from "react";
 import { useSearchParams } from "react-router-dom";
 import { type Board, type Filter, type Period, type Place, type Project, backfill, getBoard, getEvidence, isAtWork, listPeriods, runPeriods } from "./api";
@@ -7,25 +7,11 @@ import { Confirm, type Question } from "./Confirm";
 import { sayPaused } from "./actions";
 import { EvidencePanel } from "./Evidence";
 import { Matrix } from "./Matrix";
+import { Select } from "./parts";
 import { Legend } from "./states";
 import { useAnswer } from "./useAnswer";
 
 const FILTERS = ["calendar", "level", "year", "tag"] as const;
-
-type SelectProps = { label: string; value: string; options: { value: string; text: string }[]; onChange: (value: string) => void };
-
-const Select = ({ label, value, options, onChange }: SelectProps) => (
-  <NativeSelect.Root size="sm" width="auto">
-    <NativeSelect.Field aria-label={label} value={value} onChange={(event) => onChange(event.target.value)}>
-      {options.map((option) => (
-        <option key={option.value} value={option.value}>
-          {option.text}
-        </option>
-      ))}
-    </NativeSelect.Field>
-    <NativeSelect.Indicator />
-  </NativeSelect.Root>
-);
 
 const FilterBar = ({ board, filter, change }: { board: Board; filter: Filter; change: (changes: Filter) => void }) => {
   const { choices, shown } = board;

@@ -102,7 +102,12 @@ export const Matrix = ({ board, opened, onOpen }: Props) => {
   // The newest periods are what people come for.
   useEffect(() => {
     const frame = grid.current?.parentElement;
-    if (frame) frame.scrollLeft = frame.scrollWidth;
+    const cell = grid.current?.querySelector<HTMLButtonElement>("button[aria-current='true']");
+    if (cell) {
+      // Airflow renders the page anew when the first cell is opened: who uses keys goes on from there.
+      cell.scrollIntoView({ block: "nearest", inline: "center" });
+      if (document.activeElement === document.body) cell.focus({ preventScroll: true });
+    } else if (frame) frame.scrollLeft = frame.scrollWidth;
   }, [columns]);
   const levels = new Map(board.projects.map((project) => [project.level, placePeriods(board.periods, listPeriods(board, project))]));
   const placesOf = (row: number) => levels.get(board.projects[row]?.level ?? "") ?? [];

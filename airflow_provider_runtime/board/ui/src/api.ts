@@ -130,6 +130,8 @@ export type Evidence = {
   links: RunLinks & { file: string; latest: RunLinks };
   /** Of the tab of a DAG run: how it stands, and which of its tasks failed. */
   airflow?: { state: string; failed: { task_id: string; log: string }[] };
+  /** Of the tab of a DAG run: all that the DAG runs. */
+  projects?: string[];
   may_edit: boolean;
   is_paused: boolean;
   is_partitioned: boolean;
@@ -177,8 +179,8 @@ const query = (filter: Filter) => {
 export const getBoard = (dagId: string | undefined, filter: Filter) =>
   ask<Board>((dagId === undefined ? "api/board" : `api/dags/${part(dagId)}/board`) + query(filter));
 export const getEvidence = (place: Place) => ask<Evidence>(at(place));
-export const getEvidenceOfRun = (dagId: string, runId: string) =>
-  ask<Evidence>(`api/dags/${part(dagId)}/runs/${part(runId)}`);
+export const getEvidenceOfRun = (dagId: string, runId: string, project: string | null) =>
+  ask<Evidence>(`api/dags/${part(dagId)}/runs/${part(runId)}${project === null ? "" : `?project=${part(project)}`}`);
 export const setStatus = (place: Place, status: Status, reason: string) =>
   act<Done>(at(place, "/status"), { status, reason });
 export const overrideCheck = (place: Place, check: string, reason: string) =>

@@ -1,5 +1,5 @@
 /** The pieces that evidence is made of: sections and tables. */
-import { Badge, Box, Heading, Table, Text } from "@chakra-ui/react";
+import { Badge, Box, Heading, NativeSelect, Table, Text } from "@chakra-ui/react";
 import type { ReactNode } from "react";
 import type { Check, Comparison, Output } from "./api";
 
@@ -132,4 +132,19 @@ export const Outputs = ({ outputs }: { outputs: Output[] }) => (
       output.registered_dataset === null ? "" : `${output.registered_dataset}${output.registered_version === null ? "" : ` version ${output.registered_version}`}`,
     ])}
   />
+);
+
+type SelectProps = { label: string; value: string; options: { value: string; text: string }[]; onChange: (value: string) => void };
+
+export const Select = ({ label, value, options, onChange }: SelectProps) => (
+  <NativeSelect.Root size="sm" width="auto">
+    <NativeSelect.Field aria-label={label} value={value} onChange={(event) => onChange(event.target.value)}>
+      {options.map((option) => (
+        <option key={option.value} value={option.value}>
+          {option.text}
+        </option>
+      ))}
+    </NativeSelect.Field>
+    <NativeSelect.Indicator />
+  </NativeSelect.Root>
 );
