@@ -74,7 +74,7 @@ def read_table(spark: SparkSession, location: Location) -> RawRows:
             raise MissingVersionError(location.version) from error
         raise
     files = tuple(frame.inputFiles())
-    if len(files) < len(location.files):
+    if len(files) < len(set(location.files)):
         raise HiddenFilesError(next(filter(_is_hidden, location.files), location.files[0]))
     seen = look_at_files(frame, files)
     _refuse_replaced(location, seen)

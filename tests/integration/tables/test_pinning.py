@@ -105,9 +105,14 @@ def test_readers_of_delta_find_rows_by_any_column(tmp_path: Path) -> None:
 
     kit = TableKit("delta", tmp_path)
     kit.publish(lines("2026-01", "1.00", "2.00"))
+    wide = (*LEDGER, TableColumn("note", "string"))
+    kit.publish([{**row, "note": "x"} for row in lines("2026-02", "3.00")], columns=wide, period="2026-02")
+    kit.publish(lines("2026-01", "1.00", "2.00"), token=2)
     rows = DeltaTable(str(tmp_path / kit.name)).to_pyarrow_dataset()
-    assert rows.filter(field("amount") > Decimal("1.00")).count_rows() == 1
-    assert rows.filter(field("account") == "A0").count_rows() == 1
+    assert rows.filter(field("note").is_null()).count_rows() == 2
+    assert rows.filter(field("note") == "x").count_rows() == 1
+    assert rows.filter(field("amount") > Decimal("1.00")).count_rows() == 2
+    assert rows.filter(field("account") == "A0").count_rows() == 2
 
 
 def test_filter_on_a_column_of_another_type_leaves_out_nothing(kit: TableKit) -> None:

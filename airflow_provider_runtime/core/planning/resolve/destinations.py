@@ -172,7 +172,9 @@ def _write_folder(
     catalog: Catalog, datasource: Datasource, relative: str, destination: WrittenDestination
 ) -> Destination:
     if datasource.type == "delta":
-        _check_delta_name(relative, "table" if destination.table is not None else "path")
+        _check_delta_name(
+            f"{datasource.path_prefix or ''}/{relative}", "table" if destination.table is not None else "path"
+        )
     return Destination(
         kind="table" if datasource.type == "delta" else "files",
         format=datasource.type,
@@ -204,7 +206,7 @@ def _resolve_in_sandbox(
 def _check_delta_name(text: str, key: str) -> None:
     """Refuse characters that Delta's library takes for parts of an address, once the job has run."""
     if re.search("[%#?]", text):
-        raise _UnresolvedError(f"the {key} '{text}' of a Delta table holds '%', '#' or '?'", key, "use another name")
+        raise _UnresolvedError(f"the {key} '{text}' of a Delta table holds '%', '#' or '?'", key, "use other names")
 
 
 def join_uri(catalog: Catalog, prefix: str | None, relative: str) -> str:

@@ -24,7 +24,7 @@ from airflow_provider_runtime.core.tables.committing import PERIOD_COLUMN, Commi
 from airflow_provider_runtime.core.tables.delta.history import make_application_id
 from airflow_provider_runtime.core.tables.delta.pinning import refuse_unreadable
 from airflow_provider_runtime.core.tables.delta.types import list_columns, make_fields
-from airflow_provider_runtime.core.tables.footers import Footer, get_period, read_footer
+from airflow_provider_runtime.core.tables.footers import ColumnRange, Footer, get_period, read_footer
 from airflow_provider_runtime.core.tables.notes import CommitNote
 from airflow_provider_runtime.core.tables.ports import TableAddress, TableColumn
 
@@ -44,7 +44,7 @@ def create_table(address: TableAddress, request: CommitRequest, files: fs.FileSy
     create_table_with_add_actions(
         address.name.removeprefix("file://"),
         Schema(make_fields(request.columns)),
-        _make_actions(address, request, files, partitions),
+        _make_actions(address, request, files, partitions, [column.name for column in request.columns]),
         mode="error",
         partition_by=partitions,
         storage_options=dict(address.properties) or None,
@@ -59,7 +59,7 @@ def replace_rows(table: DeltaTable, address: TableAddress, request: CommitReques
     partitions = table.metadata().partition_columns
     periods = list(request.note.periods)
     table.create_write_transaction(
-        _make_actions(address, request, files, partitions),
+        _make_actions(address, request, files, partitions, [field.name for field in schema.fields]),
         "overwrite",
         schema,
         partition_by=partitions,
@@ -122,16 +122,21 @@ def _make_properties(note: CommitNote) -> CommitProperties:
 
 
 def _make_actions(
-    address: TableAddress, request: CommitRequest, files: fs.FileSystem, partitions: list[str]
+    address: TableAddress, request: CommitRequest, files: fs.FileSystem, partitions: list[str], columns: list[str]
 ) -> list[AddAction]:
     paths = [f"{request.note.folder}/{name}" for name in request.files]
     with ThreadPoolExecutor(_READERS) as pool:
-        described = pool.map(lambda path: _make_action(address, request.note, files, path, partitions), paths)
+        described = pool.map(lambda path: _make_action(address, request.note, files, path, partitions, columns), paths)
         return [action for action in described if action is not None]
 
 
 def _make_action(
-    address: TableAddress, note: CommitNote, files: fs.FileSystem, path: str, partitions: list[str]
+    address: TableAddress,
+    note: CommitNote,
+    files: fs.FileSystem,
+    path: str,
+    partitions: list[str],
+    columns: list[str],
 ) -> AddAction | None:
     """Return a file with its statistics; None for one without rows."""
     with files.open_input_file(path) as stream:
@@ -142,20 +147,22 @@ def _make_action(
     if partitions or note.periods:
         values = dict.fromkeys(partitions, get_period(address, note, path, footer))
     millis = int(time.time() * 1000)
-    return AddAction(quote(path, safe="/="), size, values, millis, True, _spell_statistics(footer, partitions))
+    return AddAction(quote(path, safe="/="), size, values, millis, True, _spell_statistics(footer, partitions, columns))
 
 
-def _spell_statistics(footer: Footer, partitions: list[str]) -> str:
+def _spell_statistics(footer: Footer, partitions: list[str], columns: list[str]) -> str:
     """Return statistics as Delta's log has them: bounds of all columns that have values, or of none.
 
     Readers take a bound that is missing beside those of other columns for NULL, and leave the file out. There is none
     where JSON does not hold it exactly.
     """
-    columns = {name: found for name, found in footer.columns.items() if name not in partitions}
+    # A column that the table has and the file lacks is NULL in all rows.
+    lacking = ColumnRange(nulls=footer.rows)
+    found_in = {name: footer.columns.get(name, lacking) for name in columns if name not in partitions}
     document: dict[str, Any] = {"numRecords": footer.rows}
-    if all(found.is_known for found in columns.values()):
-        document["nullCount"] = {name: found.nulls for name, found in columns.items()}
-        bounded = {name: found for name, found in columns.items() if found.least is not None}
+    if all(found.is_known for found in found_in.values()):
+        document["nullCount"] = {name: found.nulls for name, found in found_in.items()}
+        bounded = {name: found for name, found in found_in.items() if found.least is not None}
         if all(_is_exact(found.least) and _is_exact(found.most) for found in bounded.values()):
             document["minValues"] = {name: _spell(found.least) for name, found in bounded.items()}
             document["maxValues"] = {name: _spell(found.most) for name, found in bounded.items()}
