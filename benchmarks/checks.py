@@ -111,7 +111,7 @@ def measure_warm(resolves: Mapping[str, Callable[[], Snapshot]], rounds: int) ->
 
 
 def run_command(folder: Path) -> Measured:
-    """Run the command in a process of its own; its Java counts."""
+    """Run the command in a separate process, and count its JVM too."""
     # Java may outlive the command that has started it: it becomes ours, and is waited for.
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     command = [sys.executable, "-m", "airflow_provider_runtime.cli.main", "run", "--catalog", "catalog", *ARGUMENTS]

@@ -15,7 +15,7 @@ from airflow.models.hitl import HITLDetail
 from airflow.models.serialized_dag import SerializedDagModel
 from airflow.models.taskinstance import TaskInstance
 from airflow.utils.session import create_session
-from sqlalchemy import Select, and_, func, select
+from sqlalchemy import ColumnExpressionArgument, Select, and_, func, select
 
 from airflow_provider_runtime.core.model.period import Calendar
 from airflow_provider_runtime.core.registry.ports import RunRecord
@@ -85,14 +85,17 @@ def list_failed_tasks(run: DagRun) -> list[str]:
 
 def list_paused(dag_ids: Collection[str]) -> set[str]:
     """Return those of the DAGs whose runs wait until somebody switches the DAG on."""
-    with create_session() as session:
-        return set(session.scalars(select(DagModel.dag_id).where(DagModel.is_paused))) & set(dag_ids)
+    return _list_where(DagModel.is_paused, dag_ids)
 
 
 def list_partitioned(dag_ids: Collection[str]) -> set[str]:
     """Return those of the DAGs whose runs are for a partition; others take the period as a parameter."""
+    return _list_where(DagModel.timetable_partitioned, dag_ids)
+
+
+def _list_where(condition: ColumnExpressionArgument[bool], dag_ids: Collection[str]) -> set[str]:
     with create_session() as session:
-        return set(session.scalars(select(DagModel.dag_id).where(DagModel.timetable_partitioned))) & set(dag_ids)
+        return set(session.scalars(select(DagModel.dag_id).where(condition))) & set(dag_ids)
 
 
 def list_project_dags(dag_ids: Collection[str]) -> list[ProjectDag]:

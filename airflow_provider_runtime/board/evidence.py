@@ -21,9 +21,9 @@ from airflow_provider_runtime.board.dags import (
 from airflow_provider_runtime.board.projects import (
     Defined,
     Known,
-    find_projects,
     get_defined,
     get_known,
+    list_defined,
     list_readable_projects,
 )
 from airflow_provider_runtime.core.evidence.deadline import find_due
@@ -71,7 +71,7 @@ def make_evidence_of_run(
     page = _make_page(dag_id, run_id)
     failed = [{"task_id": task, "log": f"{page}/tasks/{quote(task, safe='')}"} for task in list_failed_tasks(run)]
     evidence = make_evidence(dag_id, str(period), project, readable, may_edit=may_edit)
-    projects = [known.project.name for known in find_projects([dag_id]).known]
+    projects = [defined.project.name for defined in list_defined(dag_id, [])]
     return {**evidence, "projects": projects, "airflow": {"state": str(run.state), "failed": failed}}
 
 

@@ -150,11 +150,16 @@ def find_projects(dag_ids: Collection[str]) -> Found:
 def get_defined(dag_id: str, project: str | None = None) -> Defined:
     """Return a DAG's project, the first where none is named; else say why nothing is known of it."""
     unreadable: list[Unreadable] = []
-    for (root, _), dags in _group(list_project_dags([dag_id])):
-        for found in _find_defined(root, dags, unreadable):
-            if project in (None, found.project.name, found.project.id):
-                return found
+    for found in list_defined(dag_id, unreadable):
+        if project in (None, found.project.name, found.project.id):
+            return found
     raise _make_not_found(unreadable, project)
+
+
+def list_defined(dag_id: str, unreadable: list[Unreadable]) -> Iterator[Defined]:
+    """Yield a DAG's projects as their catalogs define them, and add why others cannot be read."""
+    for (root, _), dags in _group(list_project_dags([dag_id])):
+        yield from _find_defined(root, dags, unreadable)
 
 
 def get_known(dag_id: str, project: str | None = None) -> Known:

@@ -109,7 +109,7 @@ class ProviderOperator(SparkSubmitOperator):
         return self._hook
 
     def renew_hook(self) -> None:
-        """Make the hook anew, with the arguments of now."""
+        """Recreate the hook with the current arguments."""
         self._hook = self._get_hook()
 
     def make_hook(self) -> SparkSubmitHook:

@@ -109,7 +109,7 @@ class SparkJobOperator(ProviderOperator):
         self.submit_hook.reattach(job.external_id)
 
     def stop_job(self, context: Context, job: SubmittedJob) -> None:
-        """Stop a job that is no longer followed, if it still runs."""
+        """Stop a job that nobody polls any more, if it is still running."""
         try:
             goes_on = self.is_job_active(self.get_job_status(job.external_id, context))
         except Exception:

@@ -90,7 +90,7 @@ class Head(Protocol):
 
     @property
     def version(self) -> str | None:
-        """The version; None when there is no table, or nothing was written to it."""
+        """The version; None when the table does not exist or is empty."""
 
     @property
     def table_id(self) -> str | None:

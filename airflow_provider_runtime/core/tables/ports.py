@@ -90,7 +90,7 @@ class TableState:
     """The state of a table."""
 
     version: str | None = None
-    """Snapshot id or version; None when there is no table, or nothing was written to it."""
+    """Snapshot id or version; None when the table does not exist or is empty."""
     table_id: str | None = None
     """Distinguishes a table from one that was made later under its name."""
 

@@ -16,7 +16,7 @@ export const Confirm = ({ question, onClose, onDone }: Props) => {
   const [reason, setReason] = useState("");
   const [failure, setFailure] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
-  // The dialog is gone at once when it ends: whoever uses keys is to be where they were.
+  // The dialog unmounts when it closes, so focus is returned to the button that opened it.
   const asked = useRef(document.activeElement);
   useEffect(() => () => void setTimeout(() => (asked.current as HTMLElement | null)?.focus()), []);
 

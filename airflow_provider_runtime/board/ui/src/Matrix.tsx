@@ -104,7 +104,7 @@ export const Matrix = ({ board, opened, onOpen }: Props) => {
     const frame = grid.current?.parentElement;
     const cell = grid.current?.querySelector<HTMLButtonElement>("button[aria-current='true']");
     if (cell) {
-      // Airflow renders the page anew when the first cell is opened: who uses keys goes on from there.
+      // Airflow remounts the page when the first cell is opened, so keyboard users keep their cell.
       cell.scrollIntoView({ block: "nearest", inline: "center" });
       if (document.activeElement === document.body) cell.focus({ preventScroll: true });
     } else if (frame) frame.scrollLeft = frame.scrollWidth;

@@ -93,7 +93,7 @@ def _plan_files(
         found = table.scan(row_filter=make_filter(schema, rows), snapshot_id=snapshot_id).plan_files()
         tasks = list(found)
     except ValueError as error:
-        # pyiceberg raises no class of its own for equality deletes.
+        # pyiceberg has no dedicated exception for equality deletes.
         if "equality deletes" not in str(error):
             raise
         raise address.make_error("SOURCE_001", "it has equality delete files", _REWRITE_HINT) from error
